@@ -1,0 +1,36 @@
+# Every target works from a clean clone: the environment is made first, once.
+PYTHON ?= python3
+VENV   ?= .venv
+BIN    := $(VENV)/bin
+READY  := $(VENV)/.ready
+
+.PHONY: setup demo test lint test-slow bench clean
+
+setup: $(READY)
+
+$(READY): pyproject.toml
+	$(PYTHON) -c 'import sys; v = sys.version_info; sys.exit(None if v >= (3, 11) else f"nearbayes needs Python 3.11 or newer, got {v[0]}.{v[1]}: make PYTHON=python3.11")'
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --upgrade pip
+	$(BIN)/python -m pip install --quiet --editable '.[dev,plot]'
+	touch $@
+
+demo: $(READY)       ## real data, base model against bagging against nearbayes, one picture
+	$(BIN)/python examples/demo.py
+
+test: $(READY)       ## unit, contract, fault and fast statistical tests, and every docstring example
+	$(BIN)/python -m pytest -n 2
+
+lint: $(READY)       ## style, types
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+test-slow: $(READY)  ## coverage over many replications, seed sweeps
+	$(BIN)/python -m pytest -n 2 -m slow --timeout 3600
+
+bench: $(READY)      ## speed and memory, as ratios measured side by side
+	$(BIN)/python benchmarks/run.py
+
+clean:
+	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -1,0 +1,37 @@
+"""Bayesian uncertainty for any machine-learning algorithm, with no prior to write."""
+
+from nearbayes import baselines, metrics
+from nearbayes.algorithms import families
+from nearbayes.algorithms.estimator import (
+    ClassifierAlgorithm,
+    DensityAlgorithm,
+    RegressorAlgorithm,
+)
+from nearbayes.algorithms.families import SequentialMLE
+from nearbayes.algorithms.functions import algorithm
+from nearbayes.core import inputs
+from nearbayes.core.data import Data
+from nearbayes.core.engine import martingale_posterior
+from nearbayes.core.posterior import Posterior
+from nearbayes.core.schedule import Schedule
+from nearbayes.estimators import PosteriorClassifier, PosteriorRegressor
+
+__version__ = "0.1.0.dev0"
+
+__all__ = [
+    "ClassifierAlgorithm",
+    "Data",
+    "DensityAlgorithm",
+    "Posterior",
+    "PosteriorClassifier",
+    "PosteriorRegressor",
+    "RegressorAlgorithm",
+    "Schedule",
+    "SequentialMLE",
+    "algorithm",
+    "baselines",
+    "families",
+    "inputs",
+    "martingale_posterior",
+    "metrics",
+]

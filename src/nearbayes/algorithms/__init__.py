@@ -1,0 +1,1 @@
+"""Algorithms: one family, one file. Each fills three verbs: fit, refit, sample."""

@@ -1,0 +1,319 @@
+"""Estimators: any scikit-learn classifier, regressor or density estimator as an algorithm."""
+
+from __future__ import annotations
+
+import copy
+import inspect
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.dummy import DummyClassifier
+from sklearn.linear_model import (
+    ElasticNet,
+    GammaRegressor,
+    Lasso,
+    LinearRegression,
+    LogisticRegression,
+    PoissonRegressor,
+    Ridge,
+    TweedieRegressor,
+)
+from sklearn.naive_bayes import BernoulliNB, CategoricalNB, GaussianNB, MultinomialNB
+
+from nearbayes.algorithms.fitting import EstimatorFit, has_no_missing
+from nearbayes.algorithms.noise import Noise, NoiseName, learn_noise
+from nearbayes.algorithms.predictive import CategoricalPredictive, Predictive
+from nearbayes.core.credible import Link
+from nearbayes.core.data import Block, Counts, Data, Rows
+from nearbayes.core.seeds import integer_seed
+from nearbayes.core.tables import Table
+from nearbayes.core.types import Rng
+
+__all__ = ["ClassifierAlgorithm", "DensityAlgorithm", "NoisyRegressor", "RegressorAlgorithm"]
+
+Array = NDArray[np.float64]
+
+# Estimators whose weights are exactly repeated rows. Others may take weights, too, but count rows
+# in minimum leaf sizes, subsamples or inner splits, so counts would change what they learn.
+EXACT_WITH_WEIGHTS = (BernoulliNB, CategoricalNB, GaussianNB, LogisticRegression, MultinomialNB)
+# Estimators for which the mean label of a row and its count say all that its labels say.
+EXACT_WITH_MEANS = (
+    ElasticNet,
+    GammaRegressor,
+    Lasso,
+    LinearRegression,
+    PoissonRegressor,
+    Ridge,
+    TweedieRegressor,
+)
+
+
+@dataclass(frozen=True)
+class ClassifierAlgorithm:
+    """A classifier with `predict_proba`: labels are imputed from its probabilities.
+
+    Parameters
+    ----------
+    fitting : EstimatorFit
+        The estimator and what its `fit` is called with.
+    classes : array of shape (n_classes,), optional
+        Class labels; learned from the data when left out.
+
+    Examples
+    --------
+    >>> import nearbayes as nb
+    >>> from sklearn.datasets import load_iris
+    >>> from sklearn.naive_bayes import GaussianNB
+    >>> posterior = nb.martingale_posterior(
+    ...     ClassifierAlgorithm.of(GaussianNB()), load_iris(return_X_y=True),
+    ...     n_draws=5, random_state=0)
+    >>> posterior.predict(load_iris().data[:2]).shape
+    (5, 2, 3)
+    """
+
+    fitting: EstimatorFit
+    classes: NDArray[Any] | None = None
+    link: Link = "logit"
+
+    @classmethod
+    def of(cls, estimator: Any, **fit_params: Any) -> ClassifierAlgorithm:
+        """Wrap a classifier; further arguments go to its `fit`."""
+        return cls(EstimatorFit(estimator, fit_params))
+
+    @property
+    def accepts_counts(self) -> Counts:
+        """Labels with counts, where the estimator's weights are exactly repeated rows."""
+        estimator = self.fitting.estimator
+        exact = type(estimator) in EXACT_WITH_WEIGHTS
+        # class_weight="balanced" counts rows, not weights
+        return "labels" if exact and getattr(estimator, "class_weight", None) is None else False
+
+    @property
+    def randomised(self) -> bool:
+        """Whether the estimator has a `random_state`."""
+        return self.fitting.randomised
+
+    @property
+    def packages(self) -> tuple[str, ...]:
+        """Package that the estimator comes from."""
+        return self.fitting.packages
+
+    def prepare(self, data: Data, rng: Rng) -> tuple[ClassifierAlgorithm, Data]:
+        """Check the estimator and turn labels into class codes."""
+        estimator = self.fitting.estimator
+        if not hasattr(estimator, "predict_proba"):
+            raise TypeError(
+                f"estimator must have predict_proba, but {type(estimator).__name__} as configured "
+                "has none: wrap it in sklearn.calibration.CalibratedClassifierCV."
+            )
+        classes, codes = np.unique(data.y, return_inverse=True)
+        if len(classes) < 2:
+            raise ValueError(
+                f"y must have at least 2 classes, got only the class {classes[0]!r}: "
+                "there is nothing to classify."
+            )
+        return replace(self, classes=classes), replace(data, y=codes.astype(np.intp))
+
+    def fit(self, data: Data, rng: Rng) -> Any:
+        """Fit a clone; data with one class left gives that class probability 1."""
+        if len(np.unique(data.y)) == 1:  # a bootstrap sample that lost the others
+            return DummyClassifier().fit(data.x, self.classes[data.y])  # type: ignore[index]
+        return self.fitting.fit(data, integer_seed(rng), self.classes)
+
+    def refit(self, data: Data, new: Block, model: Any, rng: Rng) -> Any:
+        """Fit a clone from scratch on real and imputed rows."""
+        return self.fitting.refit(data, model, self.classes)
+
+    def sample(self, model: Any, x: Rows, rng: Rng) -> NDArray[np.intp]:
+        """Class codes drawn from the predicted probabilities."""
+        return self.predictive(model, x.distinct).sample(x, rng)
+
+    def predict(self, model: Any, x: Table) -> Array:
+        """Class probabilities, shape (n_rows, n_classes), in the order of `classes`."""
+        assert self.classes is not None
+        seen = has_no_missing(np.asarray(model.predict_proba(x), dtype=np.float64), model)
+        probabilities = np.zeros((len(seen), len(self.classes)))
+        probabilities[:, np.searchsorted(self.classes, model.classes_)] = seen
+        return np.asarray(probabilities / probabilities.sum(axis=1, keepdims=True))
+
+    def predictive(self, model: Any, x: Table) -> CategoricalPredictive:
+        """Distribution of the class code at each row."""
+        return CategoricalPredictive(self.predict(model, x))
+
+
+@dataclass(frozen=True)
+class NoisyRegressor:
+    """A fitted regressor and the noise around it: what one draw of a regression is."""
+
+    estimator: Any
+    noise: Noise
+
+
+@dataclass(frozen=True)
+class RegressorAlgorithm:
+    """A regressor and a noise model: outcomes are imputed as prediction plus noise.
+
+    Parameters
+    ----------
+    fitting : EstimatorFit
+        The estimator and what its `fit` is called with.
+    noise : "gaussian", "residual", "heteroscedastic", "estimator" or callable
+        What is around the prediction; see `nearbayes.algorithms.noise`.
+    learned : Noise, optional
+        The noise as learned from the real rows.
+
+    Examples
+    --------
+    >>> import nearbayes as nb
+    >>> from sklearn.datasets import load_diabetes
+    >>> from sklearn.linear_model import LinearRegression
+    >>> posterior = nb.martingale_posterior(
+    ...     RegressorAlgorithm.of(LinearRegression()), load_diabetes(return_X_y=True),
+    ...     n_draws=5, random_state=0)
+    >>> posterior.apply(lambda model: model.coef_).values.shape
+    (5, 10)
+    """
+
+    fitting: EstimatorFit
+    noise: NoiseName | Callable[..., Any] = "gaussian"
+    learned: Noise | None = None
+
+    @classmethod
+    def of(
+        cls, estimator: Any, noise: NoiseName | Callable[..., Any] = "gaussian", **fit_params: Any
+    ) -> RegressorAlgorithm:
+        """Wrap a regressor; further arguments go to its `fit`."""
+        return cls(EstimatorFit(estimator, fit_params), noise)
+
+    @property
+    def accepts_counts(self) -> Counts:
+        """Mean labels with counts, where that is exact."""
+        return "means" if type(self.fitting.estimator) in EXACT_WITH_MEANS else False
+
+    @property
+    def randomised(self) -> bool:
+        """Whether the estimator has a `random_state`."""
+        return self.fitting.randomised
+
+    @property
+    def packages(self) -> tuple[str, ...]:
+        """Package that the estimator comes from."""
+        return self.fitting.packages
+
+    def prepare(self, data: Data, rng: Rng) -> tuple[RegressorAlgorithm, Data]:
+        """Learn the noise from real rows."""
+        numeric = replace(data, y=np.asarray(data.y, dtype=np.float64))
+        if (numeric.y == numeric.y[0]).all():
+            raise ValueError(
+                f"y is constant ({np.ravel(numeric.y)[0]:g} in every row): there is no noise to "
+                "learn from, so there is no posterior to draw."
+            )
+        return replace(self, learned=learn_noise(self.noise, self.fitting, numeric, rng)), numeric
+
+    def fit(self, data: Data, rng: Rng) -> NoisyRegressor:
+        """Fit a clone."""
+        assert self.learned is not None
+        return NoisyRegressor(self.fitting.fit(data, integer_seed(rng)), self.learned)
+
+    def refit(self, data: Data, new: Block, model: NoisyRegressor, rng: Rng) -> NoisyRegressor:
+        """Fit a clone from scratch on real and imputed rows, and move the noise level."""
+        residuals = new.y - new.x.repeat(self.predict(model, new.x.distinct))
+        noise = model.noise.updated(new.x, residuals, new.size / new.total)
+        return NoisyRegressor(self.fitting.refit(data, model.estimator), noise)
+
+    def sample(self, model: NoisyRegressor, x: Rows, rng: Rng) -> Array:
+        """Outcomes drawn around the prediction."""
+        return self.predictive(model, x.distinct).sample(x, rng)
+
+    def predict(self, model: NoisyRegressor, x: Table) -> Array:
+        """The regression function, shape (n_rows,) or (n_rows, n_outputs)."""
+        mean = np.asarray(model.estimator.predict(x), dtype=np.float64)
+        return has_no_missing(mean, model.estimator)
+
+    def predictive(self, model: NoisyRegressor, x: Table) -> Predictive:
+        """Distribution of y at each row."""
+        return model.noise.around(model.estimator, x, self.predict(model, x))
+
+    def reveal(self, model: NoisyRegressor) -> Any:
+        """The fitted estimator."""
+        return model.estimator
+
+
+@dataclass(frozen=True)
+class DensityAlgorithm:
+    """A density estimator with `fit` and `sample` (GaussianMixture, KernelDensity).
+
+    Refits start from the previous fit where the estimator has `warm_start`, so that mixture
+    components keep their places along a path.
+
+    Parameters
+    ----------
+    fitting : EstimatorFit
+
+    Examples
+    --------
+    >>> import nearbayes as nb
+    >>> from sklearn.mixture import GaussianMixture
+    >>> z = np.random.default_rng(0).normal(size=(60, 2))
+    >>> posterior = nb.martingale_posterior(
+    ...     DensityAlgorithm.of(GaussianMixture(1)), z, n_draws=4, random_state=0)
+    >>> posterior.apply(lambda mixture: mixture.means_[0]).values.shape
+    (4, 2)
+    """
+
+    fitting: EstimatorFit
+    accepts_counts: Counts = False
+
+    @classmethod
+    def of(cls, estimator: Any, **fit_params: Any) -> DensityAlgorithm:
+        """Wrap a density estimator; further arguments go to its `fit`."""
+        if not (hasattr(estimator, "fit") and hasattr(estimator, "sample")):
+            raise TypeError(
+                f"estimator must have fit and sample, but {type(estimator).__name__} has not: "
+                "use nearbayes.algorithm(fit, sample)."
+            )
+        return cls(EstimatorFit(estimator, fit_params))
+
+    @property
+    def randomised(self) -> bool:
+        """Whether the estimator has a `random_state`."""
+        return self.fitting.randomised
+
+    @property
+    def packages(self) -> tuple[str, ...]:
+        """Package that the estimator comes from."""
+        return self.fitting.packages
+
+    def fit(self, data: Data, rng: Rng) -> Any:
+        """Fit a clone to the observations."""
+        return self.fitting.fit(_as_inputs(data), integer_seed(rng))
+
+    def refit(self, data: Data, new: Block, model: Any, rng: Rng) -> Any:
+        """Fit again, from the previous fit where the estimator can."""
+        rows = _as_inputs(data)
+        if "warm_start" not in model.get_params():
+            return self.fitting.refit(rows, model)
+        started = copy.deepcopy(model).set_params(warm_start=True)
+        return started.fit(rows.x, **self.fitting.params)
+
+    def sample(self, model: Any, x: Rows, rng: Rng) -> Array:
+        """Observations drawn from the fitted density."""
+        if "random_state" in inspect.signature(model.sample).parameters:
+            return np.asarray(model.sample(len(x), random_state=integer_seed(rng)))
+        seeded = copy.copy(model).set_params(random_state=integer_seed(rng))
+        drawn = seeded.sample(len(x))
+        # GaussianMixture gives the component of each observation, too, and sorts by it
+        return np.asarray(drawn[0] if isinstance(drawn, tuple) else drawn)
+
+
+def _as_inputs(data: Data) -> Data:
+    """Observations as the table that scikit-learn's density estimators call X."""
+    if data.y.ndim != 2:
+        raise ValueError(
+            f"data must have rows and columns for a density estimator, got shape {data.y.shape}: "
+            "use z[:, None] for one column."
+        )
+    return Data(data.y, None, np.zeros(len(data.y)), data.count)

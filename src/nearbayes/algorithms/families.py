@@ -1,0 +1,398 @@
+r"""Families: exponential families, their sequential MLE, and their conjugate posteriors.
+
+Section 3.2.1 of the paper ("Exponential family models and sequential MLE"). A family has density
+:math:`\exp(\eta^\top T(z) - A(\eta))` and mean parameter :math:`\theta = E\,T(z)`. Sequential MLE
+keeps :math:`\theta_j`, the mean of the statistics so far, and moves it by eq. seq-MLE-EF. Under the
+conjugate prior :math:`e^{\eta^\top\theta_\pi - \alpha A(\eta)}` with :math:`\alpha, \theta_\pi \to
+0` the exact posterior has mean :math:`\theta_n` (Diaconis and Ylvisaker, 1979): the martingale
+posterior and the conjugate one agree in mean, and in variance up to order 1/n.
+
+Every family samples the mean statistic of a whole block at once, for all draws, so a refit costs
+one random number per parameter and draw, however large the block.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy import stats
+
+from nearbayes.core.data import Block, Counts, Data, Rows
+from nearbayes.core.types import Rng
+
+__all__ = [
+    "Bernoulli",
+    "Categorical",
+    "Exponential",
+    "Family",
+    "Gamma",
+    "Gaussian",
+    "GaussianMeanVariance",
+    "Poisson",
+    "SequentialMLE",
+]
+
+Array = NDArray[np.float64]
+
+
+class Family(Protocol):
+    r"""An exponential family in its mean parameter :math:`\theta`, batched over draws.
+
+    `theta` has shape (n_draws, n_statistics) throughout.
+    """
+
+    def statistics(self, z: NDArray[Any]) -> Array:
+        """Sufficient statistics T(z), shape (n, n_statistics); refuses z outside the family."""
+
+    def sample(self, theta: Array, size: int, rng: Rng) -> NDArray[Any]:
+        """Observations, shape (size, ...), of one draw: `theta` has shape (n_statistics,)."""
+
+    def sample_mean_statistic(self, theta: Array, size: int, rng: Rng) -> Array:
+        """Mean of T over a block of `size` new observations, for every draw."""
+
+    def parameters(self, theta: Array) -> Array:
+        """Parameters that users know, shape (n_draws, n_parameters)."""
+
+    def conjugate_posterior(self, z: NDArray[Any], size: int, rng: Rng) -> Array:
+        """Exact posterior draws of `parameters` in the limit of a vanishing conjugate prior."""
+
+
+@dataclass(frozen=True)
+class SequentialMLE:
+    r"""Maximum likelihood, updated block by block (eq. seq-MLE-EF, section 3.2.1).
+
+    .. math:: \theta_{j+1} = \theta_j + \frac{\Delta n}{n_{j+1}}
+              \left(\frac{1}{\Delta n}\sum_i T(\hat z_i) - \theta_j\right)
+
+    This is natural gradient with step size 1/j. Posterior draws are mean parameters;
+    `parameters` turns them into the usual ones.
+
+    Parameters
+    ----------
+    family : Family
+
+    Examples
+    --------
+    >>> import nearbayes as nb
+    >>> z = np.random.default_rng(1).poisson(3.0, size=200)
+    >>> algorithm = nb.SequentialMLE(nb.families.Poisson())
+    >>> posterior = nb.martingale_posterior(algorithm, z, n_draws=4000, random_state=0,
+    ...                                     schedule=nb.Schedule.optimal(refits=64))
+    >>> exact = algorithm.family.conjugate_posterior(z, 4000, np.random.default_rng(0))
+    >>> ratio = posterior.apply(lambda theta: theta).std / exact.std(axis=0)
+    >>> bool(abs(ratio[0] - 1) < 0.05)
+    True
+    """
+
+    family: Family
+    accepts_counts: Counts = False
+    randomised: bool = False
+
+    def fit(self, data: Data, rng: Rng) -> Array:
+        """Mean statistic of the real observations: the MLE, shape (n_statistics,)."""
+        statistics = self.family.statistics(data.y)
+        return np.asarray(np.average(statistics, axis=0, weights=data.count))
+
+    def refit(self, data: Data, new: Block, model: Array, rng: Rng) -> Array:
+        """Move the MLE to the new block (eq. seq-MLE-EF)."""
+        return self._moved(model, self.family.statistics(new.y).mean(axis=0), new)
+
+    def sample(self, model: Array, x: Rows, rng: Rng) -> NDArray[Any]:
+        """Observations of the family at the current MLE."""
+        return self.family.sample(model, len(x), rng)
+
+    def fit_batch(self, data: Data, n_draws: int, rng: Rng) -> Array:
+        """The MLE once per draw, shape (n_draws, n_statistics)."""
+        return np.tile(self.fit(data, rng), (n_draws, 1))
+
+    def refit_batch(self, data: Data, new: Block, models: Array, rng: Rng) -> Array:
+        """Move every draw to the mean statistic of its block (eq. seq-MLE-EF)."""
+        return self._moved(models, new.y, new)
+
+    def sample_batch(self, models: Array, x: Rows, rng: Rng) -> Array:
+        """Mean statistic of a block of observations, for every draw."""
+        return self.family.sample_mean_statistic(models, len(x), rng)
+
+    def parameters(self, theta: Array) -> Array:
+        """Turn draws (mean parameters) into the family's usual parameters."""
+        return self.family.parameters(np.atleast_2d(theta))
+
+    @staticmethod
+    def _moved(theta: Array, mean_statistic: Array, new: Block) -> Array:
+        # In place: the block's statistics serve nobody after this, and a fresh array per refit
+        # would cost as much time as its random numbers.
+        step = np.subtract(mean_statistic, theta, out=mean_statistic)
+        step *= new.size / new.total
+        step += theta
+        return step
+
+
+@dataclass(frozen=True)
+class Gaussian:
+    r"""Normal with known covariance: T(z) = z; posterior of the mean N(mean of z, Σ/n).
+
+    Parameters
+    ----------
+    covariance : float, array of shape (d,) or array of shape (d, d)
+        Known variance, variances of independent coordinates, or full covariance.
+    """
+
+    covariance: ArrayLike = 1.0
+
+    def __post_init__(self) -> None:
+        matrix = self.matrix
+        if matrix.shape != matrix.T.shape or not np.allclose(matrix, matrix.T):
+            raise ValueError(f"covariance must be symmetric, got shape {matrix.shape}.")
+        try:
+            np.linalg.cholesky(matrix)
+        except np.linalg.LinAlgError:
+            raise ValueError("covariance must be positive definite.") from None
+
+    @cached_property
+    def matrix(self) -> Array:
+        """Covariance as a matrix, shape (d, d)."""
+        covariance = np.asarray(self.covariance, dtype=np.float64)
+        return covariance if covariance.ndim == 2 else np.diag(np.atleast_1d(covariance))
+
+    @cached_property
+    def root(self) -> Array:
+        """Cholesky root of the covariance, shape (d, d)."""
+        return np.asarray(np.linalg.cholesky(self.matrix), dtype=np.float64)
+
+    @cached_property
+    def scale(self) -> Array | None:
+        """Standard deviations where coordinates are independent: cheaper than the root."""
+        diagonal = np.diag(self.root)
+        return diagonal if np.array_equal(self.root, np.diag(diagonal)) else None
+
+    def statistics(self, z: NDArray[Any]) -> Array:
+        """T(z) = z, shape (n, d)."""
+        statistics = _columns(z)
+        if statistics.shape[1] != len(self.matrix):
+            raise ValueError(
+                f"data must have {len(self.matrix)} columns like the covariance, "
+                f"got {statistics.shape[1]}."
+            )
+        return statistics
+
+    def sample(self, theta: Array, size: int, rng: Rng) -> Array:
+        """Observations N(θ, Σ), shape (size, d)."""
+        return theta + rng.standard_normal((size, len(theta))) @ self.root.T
+
+    def sample_mean_statistic(self, theta: Array, size: int, rng: Rng) -> Array:
+        """Mean of `size` observations: N(θ, Σ / size)."""
+        noise = rng.standard_normal(theta.shape)
+        if self.scale is None:
+            noise = noise @ (self.root.T / np.sqrt(size))
+        else:
+            noise *= self.scale / np.sqrt(size)
+        noise += theta
+        return noise
+
+    def parameters(self, theta: Array) -> Array:
+        """The mean, shape (n_draws, d)."""
+        return theta
+
+    def conjugate_posterior(self, z: NDArray[Any], size: int, rng: Rng) -> Array:
+        """N(mean of z, Σ/n)."""
+        return rng.multivariate_normal(
+            self.statistics(z).mean(axis=0), self.matrix / len(z), size=size, method="cholesky"
+        )
+
+
+@dataclass(frozen=True)
+class GaussianMeanVariance:
+    r"""Normal with unknown mean and variance: T(z) = (z, z²).
+
+    The vanishing conjugate prior is flat in :math:`\eta = (\mu/\sigma^2, -1/2\sigma^2)`: precision
+    :math:`\lambda \sim \mathrm{Gamma}((n+3)/2, S/2)` with S the sum of squares around the mean, and
+    :math:`\mu \mid \lambda \sim N(\bar z, 1/(n\lambda))`.
+    """
+
+    def statistics(self, z: NDArray[Any]) -> Array:
+        """T(z) = (z, z²), shape (n, 2)."""
+        column = _one_column(z)
+        return np.column_stack([column, column**2])
+
+    def sample(self, theta: Array, size: int, rng: Rng) -> Array:
+        """Observations N(μ, σ²), shape (size,)."""
+        mean, variance = self.parameters(theta[None])[0]
+        return rng.normal(mean, np.sqrt(variance), size)
+
+    def sample_mean_statistic(self, theta: Array, size: int, rng: Rng) -> Array:
+        """Mean of a block from N(μ, σ²/size), its sum of squares from σ² χ²(size - 1)."""
+        mean, variance = self.parameters(theta).T
+        block_mean = rng.normal(mean, np.sqrt(variance / size))
+        within = rng.chisquare(size - 1, len(theta)) * variance / size if size > 1 else 0.0
+        return np.column_stack([block_mean, block_mean**2 + within])
+
+    def parameters(self, theta: Array) -> Array:
+        """Mean and variance, shape (n_draws, 2)."""
+        return np.column_stack([theta[:, 0], np.maximum(theta[:, 1] - theta[:, 0] ** 2, 0.0)])
+
+    def conjugate_posterior(self, z: NDArray[Any], size: int, rng: Rng) -> Array:
+        """Normal-gamma draws of mean and variance."""
+        n, squares = len(z), np.var(z) * len(z)
+        variance = 1 / rng.gamma((n + 3) / 2, 2 / squares, size)
+        return np.column_stack([rng.normal(np.mean(z), np.sqrt(variance / n)), variance])
+
+
+@dataclass(frozen=True)
+class Bernoulli:
+    """Coin: T(z) = z; posterior of the probability Beta(sum z, n - sum z)."""
+
+    def statistics(self, z: NDArray[Any]) -> Array:
+        """T(z) = z, shape (n, 1)."""
+        return _checked(z, lambda v: (v == 0) | (v == 1), "0 or 1")
+
+    def sample(self, theta: Array, size: int, rng: Rng) -> Array:
+        """Observations 0 or 1, shape (size,)."""
+        return rng.binomial(1, theta[0], size).astype(np.float64)
+
+    def sample_mean_statistic(self, theta: Array, size: int, rng: Rng) -> Array:
+        """Share of ones in a block: Binomial(size, θ) / size."""
+        # A mean of zeros and ones can leave [0, 1] by rounding error alone.
+        return rng.binomial(size, np.clip(theta, 0, 1)) / size
+
+    def parameters(self, theta: Array) -> Array:
+        """The probability, shape (n_draws, 1)."""
+        return theta
+
+    def conjugate_posterior(self, z: NDArray[Any], size: int, rng: Rng) -> Array:
+        """Beta(sum z, n - sum z)."""
+        ones = float(np.sum(z))
+        return rng.beta(ones, len(z) - ones, (size, 1))
+
+
+@dataclass(frozen=True)
+class Categorical:
+    """Categories 0..n_categories-1: T(z) is one-hot; posterior Dirichlet(counts).
+
+    A category never seen keeps probability 0, as its vanishing prior says.
+
+    Parameters
+    ----------
+    n_categories : int
+    """
+
+    n_categories: int
+
+    def statistics(self, z: NDArray[Any]) -> Array:
+        """One-hot, shape (n, n_categories)."""
+        codes = _checked(
+            z,
+            lambda v: (v == np.floor(v)) & (v >= 0) & (v < self.n_categories),
+            f"whole numbers from 0 to {self.n_categories - 1}",
+        )
+        return np.eye(self.n_categories)[codes[:, 0].astype(np.intp)]
+
+    def sample(self, theta: Array, size: int, rng: Rng) -> NDArray[np.intp]:
+        """Categories, shape (size,)."""
+        return rng.choice(self.n_categories, size=size, p=theta / theta.sum())
+
+    def sample_mean_statistic(self, theta: Array, size: int, rng: Rng) -> Array:
+        """Shares of the categories in a block: Multinomial(size, θ) / size."""
+        shares = np.clip(theta, 0, 1)
+        return rng.multinomial(size, shares / shares.sum(axis=1, keepdims=True)) / size
+
+    def parameters(self, theta: Array) -> Array:
+        """Probabilities, shape (n_draws, n_categories)."""
+        return theta
+
+    def conjugate_posterior(self, z: NDArray[Any], size: int, rng: Rng) -> Array:
+        """Dirichlet(counts); a zero count gives probability 0."""
+        gammas = rng.standard_gamma(self.statistics(z).sum(axis=0), (size, self.n_categories))
+        return np.asarray(gammas / gammas.sum(axis=1, keepdims=True))
+
+
+@dataclass(frozen=True)
+class Poisson:
+    """Counts: T(z) = z; posterior of the mean Gamma(sum z, n)."""
+
+    def statistics(self, z: NDArray[Any]) -> Array:
+        """T(z) = z, shape (n, 1)."""
+        return _checked(z, lambda v: (v >= 0) & (v == np.floor(v)), "whole numbers, 0 or more")
+
+    def sample(self, theta: Array, size: int, rng: Rng) -> Array:
+        """Counts, shape (size,)."""
+        return rng.poisson(theta[0], size).astype(np.float64)
+
+    def sample_mean_statistic(self, theta: Array, size: int, rng: Rng) -> Array:
+        """Mean count of a block: Poisson(size θ) / size."""
+        return rng.poisson(size * theta) / size
+
+    def parameters(self, theta: Array) -> Array:
+        """The mean, shape (n_draws, 1)."""
+        return theta
+
+    def conjugate_posterior(self, z: NDArray[Any], size: int, rng: Rng) -> Array:
+        """Gamma(sum z, n)."""
+        return rng.gamma(float(np.sum(z)), 1 / len(z), (size, 1))
+
+
+@dataclass(frozen=True)
+class Gamma:
+    """Gamma with known shape: T(z) = z; posterior of the mean is inverse gamma.
+
+    Parameters
+    ----------
+    shape : float
+        The known shape a; observations have mean θ and variance θ²/a.
+    """
+
+    shape: float
+
+    def statistics(self, z: NDArray[Any]) -> Array:
+        """T(z) = z, shape (n, 1)."""
+        return _checked(z, lambda v: v > 0, "positive")
+
+    def sample(self, theta: Array, size: int, rng: Rng) -> Array:
+        """Observations, shape (size,)."""
+        return rng.gamma(self.shape, theta[0] / self.shape, size)
+
+    def sample_mean_statistic(self, theta: Array, size: int, rng: Rng) -> Array:
+        """Mean of a block: Gamma(size · shape, θ / (size · shape))."""
+        total_shape = size * self.shape
+        return rng.standard_gamma(total_shape, theta.shape) * theta / total_shape
+
+    def parameters(self, theta: Array) -> Array:
+        """The mean, shape (n_draws, 1)."""
+        return theta
+
+    def conjugate_posterior(self, z: NDArray[Any], size: int, rng: Rng) -> Array:
+        """Mean = shape / rate with rate ~ Gamma(n · shape + 1, sum z)."""
+        total_shape = len(z) * self.shape
+        draws = stats.invgamma.rvs(
+            total_shape + 1, scale=self.shape * np.sum(z), size=(size, 1), random_state=rng
+        )
+        return np.asarray(draws)
+
+
+def Exponential() -> Gamma:  # noqa: N802  (named like the families beside it)
+    """Exponential with unknown mean: the gamma family with shape 1."""
+    return Gamma(shape=1.0)
+
+
+def _columns(z: NDArray[Any]) -> Array:
+    array = np.asarray(z, dtype=np.float64)
+    return array[:, None] if array.ndim == 1 else array
+
+
+def _one_column(z: NDArray[Any]) -> Array:
+    columns = _columns(z)
+    if columns.shape[1] != 1:
+        raise ValueError(f"data must be one column of numbers, got {columns.shape[1]} columns.")
+    return columns[:, 0]
+
+
+def _checked(z: NDArray[Any], allowed: Callable[[Array], NDArray[np.bool_]], what: str) -> Array:
+    column = _one_column(z)
+    if not allowed(column).all():
+        bad = column[~allowed(column)][0]
+        raise ValueError(f"data must be {what} for this family, got {bad:g}.")
+    return column[:, None]

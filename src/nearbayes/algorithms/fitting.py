@@ -1,0 +1,99 @@
+"""Fitting: how a scikit-learn estimator is cloned, seeded, weighted and fitted.
+
+The user's estimator is never touched: every fit is on a clone, with its own seed, on the user's
+kind of table.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn import get_config
+from sklearn.base import clone
+from sklearn.pipeline import Pipeline
+from sklearn.utils.validation import has_fit_parameter
+
+from nearbayes.core.data import Data
+
+__all__ = ["EstimatorFit"]
+
+
+@dataclass(frozen=True)
+class EstimatorFit:
+    """The user's estimator and what its `fit` is called with.
+
+    Attributes
+    ----------
+    estimator : scikit-learn estimator
+    params : mapping
+        Further keyword arguments of `fit`, the same at every fit.
+    """
+
+    estimator: Any
+    params: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def randomised(self) -> bool:
+        """Whether any part of the estimator has a `random_state`."""
+        return bool(_seed_names(self.estimator))
+
+    @property
+    def weight_name(self) -> str | None:
+        """Keyword that `fit` takes sample weights by; None if it takes none."""
+        if has_fit_parameter(self.estimator, "sample_weight"):
+            return "sample_weight"
+        if isinstance(self.estimator, Pipeline):
+            name, last = self.estimator.steps[-1]
+            if has_fit_parameter(last, "sample_weight"):
+                routed = get_config()["enable_metadata_routing"]
+                return "sample_weight" if routed else f"{name}__sample_weight"
+        return None
+
+    @property
+    def packages(self) -> tuple[str, ...]:
+        """Package that the estimator comes from, for the provenance."""
+        root = type(self.estimator).__module__.split(".")[0]
+        return () if root in ("sklearn", "__main__", "nearbayes") else (root,)
+
+    def fit(self, data: Data, seed: int, labels: NDArray[Any] | None = None) -> Any:
+        """Fit a clone with a fresh seed.
+
+        Parameters
+        ----------
+        data : Data
+        seed : int
+            For every `random_state` of the estimator and its parts.
+        labels : array, optional
+            Class labels that the codes in ``data.y`` stand for.
+        """
+        names = _seed_names(self.estimator)
+        return self._fitted(
+            clone(self.estimator).set_params(**dict.fromkeys(names, seed)), data, labels
+        )
+
+    def refit(self, data: Data, model: Any, labels: NDArray[Any] | None = None) -> Any:
+        """Fit again from scratch with the seed of `model`: paths differ by their data alone."""
+        return self._fitted(clone(model), data, labels)
+
+    def _fitted(self, model: Any, data: Data, labels: NDArray[Any] | None) -> Any:
+        name = self.weight_name
+        rows = data.repeat() if data.count is not None and name is None else data
+        weight = {name: rows.count} if name is not None and rows.count is not None else {}
+        y = rows.y if labels is None else labels[rows.y]
+        return model.fit(rows.x, y, **weight, **self.params)
+
+
+def _seed_names(estimator: Any) -> list[str]:
+    names = estimator.get_params(deep=True)
+    return [name for name in names if name == "random_state" or name.endswith("__random_state")]
+
+
+def has_no_missing(predictions: NDArray[np.float64], estimator: Any) -> NDArray[np.float64]:
+    """Give predictions back, or say that the estimator returned NaN."""
+    if not np.isfinite(predictions).all():
+        raise ValueError(f"{type(estimator).__name__} predicted NaN or infinity.")
+    return predictions

@@ -1,0 +1,96 @@
+"""Functions: any pair fit/sample as an algorithm. Black boxes, services, command lines.
+
+`examples/command_line.py` wraps a command-line program this way.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nearbayes.core.data import Block, Data, Rows
+from nearbayes.core.tables import Table
+from nearbayes.core.types import Model, Rng
+
+__all__ = ["FunctionAlgorithm", "algorithm"]
+
+
+def algorithm(
+    fit: Callable[..., Model],
+    sample: Callable[..., Any],
+    *,
+    predict: Callable[[Model, Table], Any] | None = None,
+    randomised: bool = False,
+) -> FunctionAlgorithm:
+    """Make an algorithm of two functions.
+
+    Parameters
+    ----------
+    fit : callable
+        ``fit(x, y)`` gives a model; ``fit(z)`` for data without inputs. With `randomised` it is
+        called with the keyword `rng`, too.
+    sample : callable
+        ``sample(model, x, rng)`` gives one y per row of x; ``sample(model, size, rng)`` gives
+        `size` observations for data without inputs. `rng` is a `numpy.random.Generator`.
+    predict : callable, optional
+        ``predict(model, x)``, so that the posterior can predict.
+    randomised : bool
+        Whether `fit` is random.
+
+    Examples
+    --------
+    The posterior of a median, under a normal model with unit variance:
+
+    >>> import nearbayes as nb
+    >>> median = nb.algorithm(
+    ...     fit=lambda z: np.median(z), sample=lambda m, size, rng: rng.normal(m, 1.0, size))
+    >>> z = np.random.default_rng(0).normal(size=50)
+    >>> posterior = nb.martingale_posterior(median, z, n_draws=20, random_state=0)
+    >>> posterior.apply(float).values.shape
+    (20,)
+    """
+    for name, function in (("fit", fit), ("sample", sample)):
+        if not callable(function):
+            raise TypeError(f"{name} must be a function, got {function!r}.")
+    return FunctionAlgorithm(fit, sample, predict, randomised)
+
+
+@dataclass(frozen=True)
+class FunctionAlgorithm:
+    """The algorithm that `algorithm` makes: every refit is a fit on real and imputed rows."""
+
+    fit_function: Callable[..., Model]
+    sample_function: Callable[..., Any]
+    predict_function: Callable[[Model, Table], Any] | None = None
+    randomised: bool = False
+    accepts_counts = False
+
+    def fit(self, data: Data, rng: Rng) -> Model:
+        """Call the user's fit."""
+        rows = data if data.count is None else data.repeat()
+        arguments = (rows.y,) if rows.table is None else (rows.x, rows.y)
+        return self.fit_function(*arguments, **({"rng": rng} if self.randomised else {}))
+
+    def refit(self, data: Data, new: Block, model: Model, rng: Rng) -> Model:
+        """Fit from scratch."""
+        return self.fit(data, rng)
+
+    def sample(self, model: Model, x: Rows, rng: Rng) -> NDArray[Any]:
+        """Call the user's sample and check how many it gives."""
+        y = np.asarray(self.sample_function(model, len(x) if x.table is None else x.values, rng))
+        if y.shape[:1] != (len(x),):
+            raise ValueError(f"sample must return {len(x)} values, got shape {y.shape}.")
+        return y
+
+    def predict(self, model: Model, x: Table) -> NDArray[np.float64]:
+        """Call the user's predict."""
+        if self.predict_function is None:
+            raise TypeError(
+                "these functions came without predict: pass predict= to nearbayes.algorithm, "
+                "or use posterior.apply(function)."
+            )
+        return np.asarray(self.predict_function(model, x))

@@ -1,0 +1,268 @@
+"""Noise: what a regressor's prediction leaves out, learned from out-of-fold residuals.
+
+Training residuals of a flexible model are too small, so residuals always come from models that did
+not see their row, and from real rows only. The noise level is part of the model: as rows are
+imputed it moves by the same sequential maximum likelihood as everything else (eq. seq-MLE-EF), so
+draws differ in their noise, too.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any, Literal, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.model_selection import KFold
+
+from nearbayes.algorithms.fitting import EstimatorFit
+from nearbayes.algorithms.predictive import Empirical, Frozen, Normal, Predictive, Simulated
+from nearbayes.core.data import Data, Rows
+from nearbayes.core.seeds import integer_seed
+from nearbayes.core.tables import Table
+from nearbayes.core.types import Rng
+
+__all__ = ["Noise", "NoiseName", "learn_noise", "out_of_fold"]
+
+Array = NDArray[np.float64]
+NoiseName = Literal["gaussian", "residual", "heteroscedastic", "estimator"]
+N_FOLDS = 5
+
+
+class Noise(Protocol):
+    """Distribution of y around a prediction."""
+
+    def around(self, estimator: Any, x: Table, mean: Array) -> Predictive:
+        """Distribution of y at `x`, where the fitted `estimator` predicts `mean`."""
+
+    def updated(self, x: Rows, residuals: Array, share: float) -> Noise:
+        """Noise after imputed residuals at `x` that make up `share` of all rows."""
+
+
+@dataclass(frozen=True)
+class GaussianNoise:
+    """The same normal noise everywhere; outputs may be correlated.
+
+    Attributes
+    ----------
+    covariance : array of shape (n_outputs, n_outputs)
+    """
+
+    covariance: Array
+
+    @classmethod
+    def learned(cls, residuals: Array, weights: Array) -> GaussianNoise:
+        """Second moments of out-of-fold residuals."""
+        return cls(_second_moment(residuals, weights))
+
+    def around(self, estimator: Any, x: Table, mean: Array) -> Normal:
+        """N(mean, covariance)."""
+        sd = np.sqrt(np.diag(self.covariance))
+        if mean.ndim == 1:
+            return Normal(mean, sd[0])
+        return Normal(mean, sd, _correlation_root(self.covariance))
+
+    def updated(self, x: Rows, residuals: Array, share: float) -> GaussianNoise:
+        """Sequential maximum likelihood of the covariance (eq. seq-MLE-EF)."""
+        new = _second_moment(residuals, np.ones(len(residuals)))
+        return GaussianNoise(self.covariance + share * (new - self.covariance))
+
+
+@dataclass(frozen=True)
+class ResidualNoise:
+    """Residuals resampled: any shape of noise, the same everywhere.
+
+    Attributes
+    ----------
+    residuals : array of shape (m,) or (m, n_outputs), sorted by their (first) column
+    weights : array of shape (m,), summing to 1
+    """
+
+    residuals: Array
+    weights: Array
+
+    @classmethod
+    def learned(cls, residuals: Array, weights: Array) -> ResidualNoise:
+        """Out-of-fold residuals, centred: a constant offset is the model's to learn."""
+        shares = weights / weights.sum()
+        centred = residuals - shares @ residuals
+        order = np.argsort(_first_output(centred))
+        return cls(centred[order], shares[order])
+
+    def around(self, estimator: Any, x: Table, mean: Array) -> Empirical:
+        """Mean plus a residual."""
+        return Empirical(mean, self.residuals, self.weights)
+
+    def updated(self, x: Rows, residuals: Array, share: float) -> ResidualNoise:
+        """Polya urn over residuals: those drawn become likelier."""
+        pool = _first_output(self.residuals)
+        drawn = np.bincount(_nearest(pool, _first_output(residuals)), minlength=len(pool))
+        return replace(self, weights=self.weights + share * (drawn / drawn.sum() - self.weights))
+
+
+@dataclass(frozen=True)
+class HeteroscedasticNoise:
+    """Normal noise whose variance depends on x.
+
+    The variance is ``level * exp(slope * g(x))``, where g is the user's own kind of estimator,
+    fitted to log squared out-of-fold residuals. `slope`, from out-of-fold predictions of g, is
+    between 0 and 1: where g predicts nothing, noise is the same everywhere.
+
+    Attributes
+    ----------
+    log_square : fitted estimator
+    slope, level : array of shape (n_outputs,)
+    """
+
+    log_square: Any
+    slope: Array
+    level: Array
+
+    @classmethod
+    def learned(
+        cls, fitting: EstimatorFit, data: Data, residuals: Array, rng: Rng
+    ) -> HeteroscedasticNoise:
+        """Fit the log squared residuals, shrunk by how well they are predicted out of fold."""
+        squares = residuals**2
+        floor = 1e-6 * squares.mean(axis=0) + np.finfo(float).tiny
+        logs = Data(data.table, data.index, np.log(squares + floor), data.count)
+        seen = out_of_fold(fitting, logs, rng)
+        slope = _shrinkage(seen, logs.y, data.counts)
+        level = np.average(squares / np.exp(slope * seen), axis=0, weights=data.counts)
+        model = fitting.fit(logs, integer_seed(rng))
+        return cls(model, np.atleast_1d(slope), np.atleast_1d(level))
+
+    def around(self, estimator: Any, x: Table, mean: Array) -> Normal:
+        """N(mean, variance at x)."""
+        return Normal(mean, np.sqrt(self.variance_at(x, mean.shape)))
+
+    def variance_at(self, x: Table, shape: tuple[int, ...]) -> Array:
+        """Noise variance, one per row and output."""
+        g = np.asarray(self.log_square.predict(x)).reshape(shape)
+        return np.asarray(self.level * np.exp(self.slope * g))
+
+    def updated(self, x: Rows, residuals: Array, share: float) -> HeteroscedasticNoise:
+        """Sequential maximum likelihood of the level; the shape over x stays."""
+        shape = (-1, *residuals.shape[1:])
+        ratio = residuals**2 / x.repeat(self.variance_at(x.distinct, shape))
+        return replace(self, level=self.level * (1 + share * (ratio.mean(axis=0) - 1)))
+
+
+@dataclass(frozen=True)
+class OwnNoise:
+    """The estimator's own distribution: ``predict(X, return_std=True)`` or ``pred_dist(X)``."""
+
+    def around(self, estimator: Any, x: Table, mean: Array) -> Normal | Frozen:
+        """Ask the estimator; `mean` is its prediction."""
+        if hasattr(estimator, "pred_dist"):
+            return Frozen(mean, estimator.pred_dist(x).dist, np.zeros(len(mean)))
+        _, sd = estimator.predict(x, return_std=True)
+        return Normal(mean, np.asarray(sd).reshape(mean.shape))
+
+    def updated(self, x: Rows, residuals: Array, share: float) -> OwnNoise:
+        """Nothing to move: the estimator's refit does it."""
+        return self
+
+
+@dataclass(frozen=True)
+class FunctionNoise:
+    """The user's function of mean, inputs and rng."""
+
+    function: Callable[[Array, Table, Rng], Any]
+
+    def around(self, estimator: Any, x: Table, mean: Array) -> Simulated:
+        """Outcomes known by samples alone."""
+        return Simulated(mean, x, self.function)
+
+    def updated(self, x: Rows, residuals: Array, share: float) -> FunctionNoise:
+        """Nothing to move: the function is the user's."""
+        return self
+
+
+def learn_noise(
+    noise: NoiseName | Callable[..., Any], fitting: EstimatorFit, data: Data, rng: Rng
+) -> Noise:
+    """Learn a noise model from real rows.
+
+    Parameters
+    ----------
+    noise : "gaussian", "residual", "heteroscedastic", "estimator" or callable
+    fitting : EstimatorFit
+        How to fit the user's estimator.
+    data : Data
+        Real rows.
+    rng : numpy.random.Generator
+    """
+    if callable(noise):
+        return FunctionNoise(noise)
+    if noise == "estimator":
+        _check_has_distribution(fitting.estimator)
+        return OwnNoise()
+    if noise not in ("gaussian", "residual", "heteroscedastic"):
+        raise ValueError(
+            "noise must be 'gaussian', 'residual', 'heteroscedastic', 'estimator' or a function "
+            f"of (mean, x, rng), got {noise!r}."
+        )
+    residuals = data.y - out_of_fold(fitting, data, rng)
+    if noise == "gaussian":
+        return GaussianNoise.learned(residuals, data.counts)
+    if noise == "residual":
+        return ResidualNoise.learned(residuals, data.counts)
+    return HeteroscedasticNoise.learned(fitting, data, residuals, rng)
+
+
+def out_of_fold(fitting: EstimatorFit, data: Data, rng: Rng) -> Array:
+    """Predict every real row by a model that did not see it, shape of ``data.y``."""
+    n = len(data.y)
+    folds = KFold(min(N_FOLDS, n), shuffle=True, random_state=integer_seed(rng))
+    predicted = np.empty(data.y.shape)
+    for train, test in folds.split(np.zeros(n)):
+        model = fitting.fit(data.select(train), integer_seed(rng))
+        held_out = data.select(test)
+        predicted[test] = np.asarray(model.predict(held_out.x)).reshape(held_out.y.shape)
+    return predicted
+
+
+def _check_has_distribution(estimator: Any) -> None:
+    has_std = "return_std" in inspect.signature(estimator.predict).parameters
+    if not has_std and not hasattr(estimator, "pred_dist"):
+        raise ValueError(
+            f"noise='estimator' needs predict(X, return_std=True) or pred_dist(X), but "
+            f"{type(estimator).__name__} has neither: use noise='gaussian'."
+        )
+
+
+def _second_moment(residuals: Array, weights: Array) -> Array:
+    columns = residuals.reshape(len(residuals), -1)
+    return np.asarray((columns * weights[:, None]).T @ columns / weights.sum())
+
+
+def _correlation_root(covariance: Array) -> Array:
+    """Cholesky root of the correlation; an output without noise correlates with nothing."""
+    sd = np.sqrt(np.diag(covariance))
+    safe = np.where(sd > 0, sd, 1.0)
+    correlation = covariance / np.outer(safe, safe)
+    np.fill_diagonal(correlation, 1.0)
+    ridge = 1e-10 * np.eye(len(sd))  # outputs that are copies of each other
+    return np.linalg.cholesky(correlation + ridge)
+
+
+def _first_output(residuals: Array) -> Array:
+    return residuals if residuals.ndim == 1 else residuals[:, 0]
+
+
+def _nearest(sorted_pool: Array, values: Array) -> NDArray[np.intp]:
+    """Index of the nearest entry: y - mean is a residual of the pool up to rounding error."""
+    right = np.clip(np.searchsorted(sorted_pool, values), 1, len(sorted_pool) - 1)
+    left_is_nearer = values - sorted_pool[right - 1] < sorted_pool[right] - values
+    return np.asarray(right - left_is_nearer)
+
+
+def _shrinkage(predicted: Array, target: Array, weights: Array) -> Array:
+    """Least-squares slope of target on prediction, kept between 0 and 1."""
+    gap = predicted - np.average(predicted, axis=0, weights=weights)
+    spread = np.average(gap**2, axis=0, weights=weights)
+    slope = np.average(gap * target, axis=0, weights=weights) / np.where(spread > 0, spread, 1.0)
+    return np.clip(slope, 0.0, 1.0)

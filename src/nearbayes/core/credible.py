@@ -1,0 +1,162 @@
+"""Credible: means, spreads and intervals of draws, corrected for truncation (App. C)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import expit, logit
+
+__all__ = ["Functional", "Link", "credible_interval", "inflate"]
+
+Link = Literal["identity", "logit"]
+SMALLEST = 1e-12  # probabilities are kept off 0 and 1 so that their log-odds are finite
+
+
+def inflate(
+    values: NDArray[np.float64], factor: float, link: Link = "identity"
+) -> NDArray[np.float64]:
+    """Spread draws around their mean by a factor (App. C), on the scale that the link gives.
+
+    Parameters
+    ----------
+    values : array of shape (n_draws, ...)
+    factor : float
+        The schedule's inflation; 1 changes nothing.
+    link : "identity" or "logit"
+        "logit" works on log-odds, so that probabilities stay between 0 and 1.
+
+    Examples
+    --------
+    >>> inflate(np.array([1.0, 3.0]), 2.0).tolist()
+    [0.0, 4.0]
+    """
+    if factor == 1.0:
+        return values
+    scaled = logit(np.clip(values, SMALLEST, 1 - SMALLEST)) if link == "logit" else values
+    centre = scaled.mean(axis=0)
+    spread = centre + factor * (scaled - centre)
+    return np.asarray(expit(spread) if link == "logit" else spread)
+
+
+def credible_interval(
+    values: NDArray[np.float64], coverage: float | Sequence[float] = 0.9
+) -> NDArray[np.float64]:
+    """Equal-tailed interval of draws.
+
+    Quantiles at (K + 1) p (Weibull): between K exchangeable draws and the truth, the interval then
+    covers what it says on average, where NumPy's default would cover (K - 1) / (K + 1) of it.
+
+    Parameters
+    ----------
+    values : array of shape (n_draws, ...)
+    coverage : float or sequence of float
+
+    Returns
+    -------
+    array of shape (..., 2), or (..., 2, n_levels) for several levels
+
+    Examples
+    --------
+    >>> credible_interval(np.arange(1.0, 20.0), 0.9).round(6).tolist()
+    [1.0, 19.0]
+    """
+    levels = np.atleast_1d(np.asarray(coverage, dtype=np.float64))
+    if not ((levels > 0) & (levels < 1)).all():
+        raise ValueError(f"coverage must lie strictly between 0 and 1, got {coverage!r}.")
+    tails = np.stack([(1 - levels) / 2, (1 + levels) / 2])
+    quantiles = np.quantile(values, tails, axis=0, method="weibull")
+    bounds = np.moveaxis(quantiles, (0, 1), (-2, -1))
+    return bounds[..., 0] if np.ndim(coverage) == 0 else bounds
+
+
+@dataclass(frozen=True)
+class Functional:
+    """Draws of a quantity of interest.
+
+    Attributes
+    ----------
+    values : array of shape (n_draws, ...)
+        The raw draws.
+    inflation : float
+        Factor that makes up for a truncated schedule (App. C).
+    link : "identity" or "logit"
+        Scale on which the factor is applied.
+
+    Examples
+    --------
+    >>> slope = Functional(np.array([1.0, 2.0, 3.0]), inflation=2.0)
+    >>> float(slope.mean), float(slope.std)
+    (2.0, 2.0)
+    """
+
+    values: NDArray[np.float64]
+    inflation: float = 1.0
+    link: Link = "identity"
+
+    def adjusted(self, adjust: bool = True) -> NDArray[np.float64]:
+        """Draws spread by `inflation`, or the raw ones."""
+        return inflate(self.values, self.inflation, self.link) if adjust else self.values
+
+    @property
+    def mean(self) -> NDArray[np.float64]:
+        """Posterior mean, shape (...)."""
+        return np.asarray(self.values.mean(axis=0))
+
+    @property
+    def std(self) -> NDArray[np.float64]:
+        """Posterior standard deviation after inflation, shape (...)."""
+        return np.asarray(self.adjusted().std(axis=0, ddof=1))
+
+    @property
+    def mc_error(self) -> NDArray[np.float64]:
+        """Monte Carlo error of `mean`, sd / sqrt(K): draws are independent."""
+        return np.asarray(self.values.std(axis=0, ddof=1) / np.sqrt(len(self.values)))
+
+    def interval(
+        self, coverage: float | Sequence[float] = 0.9, *, adjust: bool = True
+    ) -> NDArray[np.float64]:
+        """Credible interval, shape (..., 2) or (..., 2, n_levels).
+
+        Parameters
+        ----------
+        coverage : float or sequence of float
+        adjust : bool
+            Whether to inflate for truncation; see `nearbayes.Schedule.inflation`.
+        """
+        return credible_interval(self.adjusted(adjust), coverage)
+
+    def correlation(self) -> NDArray[np.float64]:
+        """Posterior correlation between the entries of a vector quantity, shape (p, p)."""
+        if self.values.ndim != 2:
+            raise ValueError(
+                "correlation needs a vector per draw, got draws of shape "
+                f"{self.values.shape[1:]}: return a 1-D array from the function."
+            )
+        return np.atleast_2d(np.corrcoef(self.values, rowvar=False))
+
+    def summary(self, coverage: float = 0.9) -> dict[str, NDArray[np.float64]]:
+        """Mean, sd, Monte Carlo error and interval bounds, by name."""
+        bounds = self.interval(coverage)
+        return {
+            "mean": self.mean,
+            "std": self.std,
+            "mc_error": self.mc_error,
+            "lower": bounds[..., 0],
+            "upper": bounds[..., 1],
+        }
+
+
+def stack_draws(values: Sequence[Any]) -> NDArray[Any]:
+    """Put one value per draw into an array with the draw axis first."""
+    arrays = [np.asarray(value) for value in values]
+    shapes = {array.shape for array in arrays}
+    if len(shapes) > 1:
+        raise ValueError(
+            "the function must return the same shape for every draw, "
+            f"got {sorted(shapes)}: return a fixed number of values."
+        )
+    return np.stack(arrays)

@@ -1,0 +1,222 @@
+"""Inputs: where the imputed x come from (the paper's Remark on supervised learning, section 2)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable as Function
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from nearbayes.core.data import Data, Rows
+from nearbayes.core.tables import Table, as_table, is_frame, like, n_rows, numeric_values
+from nearbayes.core.types import Inputs, Rng
+
+__all__ = ["KDE", "Callable", "Pool", "Uniform", "Urn", "as_inputs"]
+
+
+@dataclass(frozen=True)
+class Urn:
+    """Polya urn over past inputs, the paper's choice: each row drawn goes back with a copy.
+
+    Drawing a block one by one from a Polya urn is the same as drawing probabilities from a
+    Dirichlet distribution with the current counts, then the block from those probabilities
+    (de Finetti). Imputed inputs are old rows of any type, so data stays n rows with counts.
+
+    Examples
+    --------
+    >>> data = Data.of(np.arange(3.0)[:, None], np.zeros(3))
+    >>> x = Urn().sample(data, 5, np.random.default_rng(0))
+    >>> len(x), x.table is data.table
+    (5, True)
+    """
+
+    def prepare(self, data: Data) -> Data:
+        """Nothing to do: an urn takes rows of any type."""
+        return data
+
+    def sample(self, data: Data, size: int, rng: Rng) -> Rows:
+        """Draw `size` past input rows."""
+        balls = rng.standard_gamma(data.row_counts())
+        return Rows.repeated(data.table, rng.multinomial(size, balls / balls.sum()))
+
+
+@dataclass(frozen=True)
+class Pool:
+    """Unlabelled rows: imputed inputs are drawn from them with replacement.
+
+    Parameters
+    ----------
+    X : table of shape (n_pool, n_columns)
+        Same kind and columns as the training inputs.
+    """
+
+    X: Table
+
+    def prepare(self, data: Data) -> Data:
+        """Add the pool's rows to the table that observations refer to."""
+        pool = as_table(self.X)
+        if n_rows(pool) == 0 or pool.shape[1:] != data.table.shape[1:]:  # type: ignore[union-attr]
+            raise ValueError(
+                f"Pool(X) must have rows, and the columns of the training X: got shape "
+                f"{pool.shape} beside {data.table.shape}."  # type: ignore[union-attr]
+            )
+        return data.with_unlabelled(pool)
+
+    def sample(self, data: Data, size: int, rng: Rng) -> Rows:
+        """Draw `size` rows of the pool."""
+        counts = np.zeros(n_rows(data.table), dtype=np.intp)
+        n_pool = n_rows(as_table(self.X))
+        counts[-n_pool:] = rng.multinomial(size, np.full(n_pool, 1 / n_pool))
+        return Rows.repeated(data.table, counts)
+
+
+@dataclass(frozen=True)
+class KDE:
+    r"""Gaussian kernel density estimate of the real inputs, as in the paper's GP experiment.
+
+    A real row plus normal noise of standard deviation :math:`h\,s_j` in column j, where
+    :math:`s_j` is the column's standard deviation. Integer columns are rounded.
+
+    Parameters
+    ----------
+    bandwidth : "scott", "silverman" or float
+        The factor h: :math:`n^{-1/(d+4)}`, :math:`(n(d+2)/4)^{-1/(d+4)}`, or the number itself.
+
+    Examples
+    --------
+    >>> data = Data.of(np.random.default_rng(0).normal(size=(50, 2)), np.zeros(50))
+    >>> KDE().sample(data, 4, np.random.default_rng(1)).values.shape
+    (4, 2)
+    """
+
+    bandwidth: Literal["scott", "silverman"] | float = "scott"
+
+    def prepare(self, data: Data) -> Data:
+        """Refuse columns that are not numbers, and bandwidths that are not rules."""
+        values = numeric_values(data.table, "inputs.KDE")
+        self.factor(data.n, values.shape[1])
+        return data
+
+    def factor(self, n: float, d: int) -> float:
+        """Bandwidth factor h for n rows of d columns."""
+        if self.bandwidth == "scott":
+            return float(n ** (-1 / (d + 4)))
+        if self.bandwidth == "silverman":
+            return float((n * (d + 2) / 4) ** (-1 / (d + 4)))
+        if isinstance(self.bandwidth, int | float) and self.bandwidth > 0:
+            return float(self.bandwidth)
+        raise ValueError(
+            f"bandwidth must be 'scott', 'silverman' or a positive number, got {self.bandwidth!r}."
+        )
+
+    def sample(self, data: Data, size: int, rng: Rng) -> Rows:
+        """Draw `size` rows near real ones."""
+        real = data.real or data
+        table = numeric_values(real.x, "inputs.KDE")
+        chosen = table[rng.choice(len(table), size=size, p=real.counts / real.size)]
+        width = self.factor(real.size, table.shape[1]) * np.nanstd(table, axis=0)
+        return Rows.every(like(data.table, chosen + width * rng.standard_normal(chosen.shape)))
+
+
+@dataclass(frozen=True)
+class Uniform:
+    """Uniform inputs in a box.
+
+    Parameters
+    ----------
+    low, high : float or array of shape (n_columns,)
+        Bounds, for all columns or per column.
+    """
+
+    low: ArrayLike
+    high: ArrayLike
+
+    def prepare(self, data: Data) -> Data:
+        """Refuse empty boxes and columns that are not numbers."""
+        self._bounds(numeric_values(data.table, "inputs.Uniform").shape[1])
+        return data
+
+    def sample(self, data: Data, size: int, rng: Rng) -> Rows:
+        """Draw `size` rows in the box."""
+        low, high = self._bounds(data.table.shape[1])  # type: ignore[union-attr]
+        return Rows.every(like(data.table, rng.uniform(low, high, size=(size, len(low)))))
+
+    def _bounds(self, d: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        try:
+            low, high = (
+                np.broadcast_to(np.asarray(bound, dtype=np.float64), (d,))
+                for bound in (self.low, self.high)
+            )
+        except ValueError:
+            raise ValueError(
+                f"Uniform(low, high) must be numbers or arrays of one bound per column: X has {d} "
+                f"columns, got bounds of shape {np.shape(self.low)} and {np.shape(self.high)}."
+            ) from None
+        if not (np.isfinite(low) & np.isfinite(high) & (low < high)).all():
+            raise ValueError(
+                "Uniform(low, high) must have finite low below high in every column, "
+                f"got low {self.low!r} and high {self.high!r}."
+            )
+        return low, high
+
+
+@dataclass(frozen=True)
+class Callable:
+    """Inputs from any generative model.
+
+    Parameters
+    ----------
+    function : callable
+        ``function(size, rng)`` returns a table of `size` rows, of the same kind as the training
+        inputs; `rng` is a `numpy.random.Generator`.
+
+    Examples
+    --------
+    >>> inputs = Callable(lambda size, rng: rng.normal(size=(size, 1)))
+    >>> data = Data.of(np.zeros((3, 1)), np.zeros(3))
+    >>> len(inputs.sample(data, 7, np.random.default_rng(0)))
+    7
+    """
+
+    function: Function[[int, Rng], Table]
+
+    def prepare(self, data: Data) -> Data:
+        """Nothing to do before the function is called."""
+        return data
+
+    def sample(self, data: Data, size: int, rng: Rng) -> Rows:
+        """Call the function and check what it returns."""
+        table = as_table(self.function(size, rng))
+        kind_differs = is_frame(table) != is_frame(data.table)
+        if kind_differs or table.shape != (size, *data.table.shape[1:]):  # type: ignore[union-attr]
+            raise ValueError(
+                f"inputs.Callable's function must return {size} rows of the same kind and columns "
+                f"as X, got {type(table).__name__} of shape {table.shape}."
+            )
+        return Rows.every(table)
+
+
+def as_inputs(inputs: Any) -> Inputs:
+    """Take an `Inputs` object, or the name "urn" or "kde".
+
+    Examples
+    --------
+    >>> as_inputs("urn")
+    Urn()
+    """
+    if inputs is None or inputs == "urn":
+        return Urn()
+    if isinstance(inputs, str):
+        if inputs == "kde":
+            return KDE()
+        raise ValueError(
+            f"inputs must be 'urn', 'kde' or an object of nearbayes.inputs, got {inputs!r}."
+        )
+    if isinstance(inputs, Inputs) and not isinstance(inputs, type):
+        return inputs
+    raise TypeError(
+        "inputs must be 'urn', 'kde' or an object with prepare and sample, such as "
+        f"nearbayes.inputs.Uniform(0, 1), got {inputs!r}."
+    )

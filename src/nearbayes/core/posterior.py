@@ -1,0 +1,207 @@
+"""Posterior: the draws, with what is needed to use them and to say where they came from."""
+
+from __future__ import annotations
+
+import platform
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from importlib import metadata
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nearbayes.core.credible import Functional, Link, stack_draws
+from nearbayes.core.executor import FailedDraw
+from nearbayes.core.progress import in_words
+from nearbayes.core.tables import Table, as_table
+from nearbayes.core.types import Predicts, Reveals
+
+__all__ = ["Posterior", "Provenance", "installed_versions"]
+
+
+def installed_versions(*packages: str) -> dict[str, str]:
+    """Versions of Python and of the packages that the draws depend on.
+
+    Examples
+    --------
+    >>> sorted(installed_versions())
+    ['joblib', 'nearbayes', 'numpy', 'python', 'scikit-learn', 'scipy']
+    """
+    versions = {"python": platform.python_version()}
+    for package in ("nearbayes", "numpy", "scipy", "scikit-learn", "joblib", *packages):
+        try:
+            versions[package] = metadata.version(package)
+        except metadata.PackageNotFoundError:  # a module that is not a distribution of its own
+            versions[package] = "unknown"
+    return versions
+
+
+@dataclass(frozen=True)
+class Provenance:
+    """Where draws came from: enough to make them again.
+
+    Attributes
+    ----------
+    method : str
+        "martingale", "bootstrap", "parametric_bootstrap" or "ensemble".
+    seed : int
+        Pass it as `random_state` to make the same draws again.
+    n : float
+        Number of real rows, sample weights included.
+    n_draws : int
+        Draws asked for; finished ones are counted by ``len(posterior)``.
+    schedule : str
+    blocks : tuple of int
+        Rows imputed before each refit, as used.
+    captured, inflation : float
+        See `nearbayes.Schedule`.
+    seconds : dict
+        "first_fit", "total" and "per_draw" (median).
+    interrupted : bool
+    versions : dict
+    """
+
+    method: str
+    seed: int
+    n: float
+    n_draws: int
+    schedule: str = "none"
+    blocks: tuple[int, ...] = ()
+    captured: float = 0.0
+    inflation: float = 1.0
+    seconds: dict[str, float] = field(default_factory=dict)
+    interrupted: bool = False
+    versions: dict[str, str] = field(default_factory=installed_versions)
+
+
+@dataclass(frozen=True, eq=False)
+class Posterior:
+    r"""Draws from a martingale posterior, or from a baseline (the paper's :math:`\hat p_{mp}`).
+
+    Draws are independent: their Monte Carlo error is sd / sqrt(K), and there is no R-hat or
+    effective sample size to look at.
+
+    Attributes
+    ----------
+    algorithm : Algorithm
+    models : sequence
+        The final model of each finished draw, as the algorithm keeps it.
+    first : object
+        The first fit: the model without uncertainty.
+    provenance : Provenance
+    failed : tuple of FailedDraw
+
+    Examples
+    --------
+    >>> import nearbayes as nb
+    >>> z = np.random.default_rng(0).normal(size=100)
+    >>> posterior = nb.martingale_posterior(
+    ...     nb.SequentialMLE(nb.families.Gaussian(1.0)), z, n_draws=500, random_state=0)
+    >>> mean = posterior.apply(lambda theta: theta[0])
+    >>> bool(abs(mean.std - 0.1) < 0.02)
+    True
+    """
+
+    algorithm: Any
+    models: Sequence[Any]
+    first: Any
+    provenance: Provenance
+    failed: tuple[FailedDraw, ...] = ()
+
+    def __len__(self) -> int:
+        return len(self.models)
+
+    @property
+    def draws(self) -> Sequence[Any]:
+        """The draws as the user knows them: fitted estimators, parameter vectors, ..."""
+        if isinstance(self.algorithm, Reveals):
+            return [self.algorithm.reveal(model) for model in self.models]
+        return self.models
+
+    @property
+    def inflation(self) -> float:
+        """Factor for standard deviations that makes up for a truncated schedule (App. C)."""
+        return self.provenance.inflation
+
+    def spread(self, values: NDArray[np.float64], adjust: bool = True) -> NDArray[np.float64]:
+        """Spread draws of a quantity (draw axis first) for what the schedule leaves out."""
+        return Functional(values, self.inflation).adjusted(adjust)
+
+    def predict(self, X: Table) -> NDArray[np.float64]:
+        """Predict with every draw.
+
+        Returns
+        -------
+        array of shape (n_draws, n_rows), (n_draws, n_rows, n_outputs) or, for class
+        probabilities, (n_draws, n_rows, n_classes)
+        """
+        return self.predictions(X).values
+
+    def predictions(self, X: Table) -> Functional:
+        """Predictions of every draw, as a functional with mean, sd and intervals."""
+        if not isinstance(self.algorithm, Predicts):
+            raise TypeError(
+                f"{type(self.algorithm).__name__} has no predict: "
+                "use posterior.apply(function) on its draws."
+            )
+        table = as_table(X)
+        values = stack_draws([self.algorithm.predict(model, table) for model in self.models])
+        link: Link = getattr(self.algorithm, "link", "identity")
+        return Functional(values, self.inflation, link)
+
+    def apply(self, function: Callable[[Any], Any]) -> Functional:
+        """Draws of any functional of the model: importances, coefficients, thresholds, ...
+
+        Parameters
+        ----------
+        function : callable
+            Takes one draw (the fitted estimator, or the parameter vector), returns a number or an
+            array of fixed shape.
+        """
+        return Functional(stack_draws([function(draw) for draw in self.draws]), self.inflation)
+
+    def interval(
+        self, X: Table, coverage: float | Sequence[float] = 0.9, *, adjust: bool = True
+    ) -> NDArray[np.float64]:
+        """Credible interval of the prediction (not of a new y).
+
+        Parameters
+        ----------
+        X : table of shape (n_rows, n_columns)
+        coverage : float or sequence of float
+        adjust : bool
+            Whether to inflate for truncation; on the log-odds scale for probabilities.
+
+        Returns
+        -------
+        array of shape (n_rows, 2), (n_rows, 2, n_levels), or with the outputs or classes after
+        the rows
+        """
+        return self.predictions(X).interval(coverage, adjust=adjust)
+
+    def summary(self) -> str:
+        """Say in a few lines what was done and what came of it."""
+        source, seconds = self.provenance, self.provenance.seconds
+        lines = [
+            f"{source.method} posterior: {len(self)} of {source.n_draws} draws from "
+            f"{source.n:g} rows (seed {source.seed})",
+        ]
+        if source.blocks:
+            lines.append(
+                f"schedule {source.schedule}: {len(source.blocks)} refits, "
+                f"{sum(source.blocks)} imputed rows, captures {source.captured:.1%} of the "
+                f"posterior variance (sd inflated by {source.inflation:.3f})"
+            )
+        if "total" in seconds:
+            lines.append(
+                f"took {in_words(seconds['total'])}; first fit {in_words(seconds['first_fit'])}, "
+                f"one draw {in_words(seconds['per_draw'])}"
+            )
+        lines += [f"draw {failure.index} failed: {failure.error}" for failure in self.failed]
+        if source.interrupted:
+            lines.append("interrupted: the draws finished by then were kept")
+        return "\n".join(lines)
+
+    def __repr__(self) -> str:
+        return f"<Posterior: {len(self)} {self.provenance.method} draws>"

@@ -1,0 +1,6 @@
+"""Estimators: the scikit-learn face of the library."""
+
+from nearbayes.estimators.classifier import PosteriorClassifier
+from nearbayes.estimators.regressor import PosteriorRegressor
+
+__all__ = ["PosteriorClassifier", "PosteriorRegressor"]

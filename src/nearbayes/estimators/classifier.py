@@ -1,0 +1,213 @@
+"""PosteriorClassifier: any classifier, with posterior draws of it."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.stats import entropy
+from sklearn.base import ClassifierMixin
+from sklearn.ensemble import HistGradientBoostingClassifier
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import column_or_1d
+
+from nearbayes.algorithms.estimator import ClassifierAlgorithm
+from nearbayes.algorithms.fitting import EstimatorFit
+from nearbayes.core.data import Data
+from nearbayes.core.engine import DrawWarning
+from nearbayes.core.executor import OnError
+from nearbayes.core.schedule import Schedule
+from nearbayes.core.types import Inputs
+from nearbayes.estimators.face import Method, PosteriorEstimator
+
+__all__ = ["PosteriorClassifier", "Uncertainty"]
+
+
+@dataclass(frozen=True)
+class Uncertainty:
+    """Entropy of the prediction, split in two, in nats; arrays of shape (n_rows,).
+
+    Attributes
+    ----------
+    total : array
+        Entropy of the mean probabilities.
+    aleatoric : array
+        Mean entropy of the draws' probabilities: what more rows would not remove.
+    epistemic : array
+        The difference, the mutual information of class and model: what more rows would remove.
+    """
+
+    total: NDArray[np.float64]
+    aleatoric: NDArray[np.float64]
+    epistemic: NDArray[np.float64]
+
+
+class PosteriorClassifier(ClassifierMixin, PosteriorEstimator):  # type: ignore[misc]
+    """Bayesian uncertainty for any classifier with `predict_proba`, without a prior.
+
+    Parameters
+    ----------
+    estimator : classifier, optional
+        Any scikit-learn classifier with `predict_proba`; never changed. Default:
+        `HistGradientBoostingClassifier`, which takes missing values and categorical columns.
+    n_draws : int
+        Number of posterior draws; each is a fitted estimator.
+    n_refits : int
+        Refits per draw. More refits capture more of the posterior variance; intervals are
+        corrected for what is missing. 0 gives back the first fit.
+    method : "martingale", "bootstrap", "parametric_bootstrap" or "ensemble"
+        Martingale posterior (the paper's Algorithm 1), or a baseline.
+    inputs : "urn", "kde" or object of `nearbayes.inputs`
+        Where imputed rows of X come from.
+    schedule : Schedule or "auto", optional
+        Overrules `n_refits`. "auto" chooses among a few schedules by held-out log score, at
+        the cost of that many trial runs with up to 16 draws.
+    n_jobs : int, optional
+        Processes; None honours ``joblib.parallel_config``.
+    random_state : None, int, numpy Generator or RandomState
+    on_error : "report" or "raise"
+        Report draws that fail and keep the others, or raise the first error.
+    progress : bool, optional
+        Show a progress bar with a cost estimate; None shows it on a terminal.
+
+    Attributes
+    ----------
+    posterior_ : Posterior
+        The draws; ``posterior_.predict(X)`` has shape (n_draws, n_rows, n_classes).
+    classes_ : array of shape (n_classes,)
+    schedule_ : Schedule
+        The schedule used (method "martingale").
+    schedule_scores_ : dict
+        Held-out scores of the candidates (schedule "auto").
+    estimators_ : list
+        The fitted estimator of every draw.
+
+    Examples
+    --------
+    >>> import nearbayes as nb
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from sklearn.naive_bayes import GaussianNB
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> model = nb.PosteriorClassifier(GaussianNB(), n_draws=20, random_state=0).fit(X, y)
+    >>> model.predict_interval(X[:3], coverage=0.9).shape
+    (3, 2, 2)
+    """
+
+    def __init__(
+        self,
+        estimator: Any = None,
+        *,
+        n_draws: int = 50,
+        n_refits: int = 8,
+        method: Method = "martingale",
+        inputs: Inputs | str = "urn",
+        schedule: Schedule | Literal["auto"] | None = None,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+        on_error: OnError = "report",
+        progress: bool | None = None,
+    ) -> None:
+        self.estimator = estimator
+        self.n_draws = n_draws
+        self.n_refits = n_refits
+        self.method = method
+        self.inputs = inputs
+        self.schedule = schedule
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.on_error = on_error
+        self.progress = progress
+
+    def fit(
+        self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None, **fit_params: Any
+    ) -> PosteriorClassifier:
+        """Draw the posterior.
+
+        Parameters
+        ----------
+        X : table of shape (n_rows, n_columns)
+            Array, sparse matrix, pandas or polars frame; reaches the estimator as it is.
+        y : array of shape (n_rows,)
+            Class labels.
+        sample_weight : array of shape (n_rows,), optional
+            Counts of rows: weight 2 is the row twice, weight 0 is no row.
+        **fit_params : dict
+            Further arguments of the estimator's `fit`, the same at every fit.
+        """
+        table = self._table(X, reset=True)
+        labels = column_or_1d(y, warn=True)
+        data = Data.of(table, labels, sample_weight)
+        check_classification_targets(labels)
+        algorithm = ClassifierAlgorithm(
+            EstimatorFit(self._base_estimator(), self._routed(fit_params))
+        )
+        self._fit_posterior(algorithm, data)
+        self.classes_ = self.posterior_.algorithm.classes
+        self._warn_of_lost_classes()
+        return self
+
+    def predict_proba(self, X: Any) -> NDArray[np.float64]:
+        """Posterior mean of the class probabilities, shape (n_rows, n_classes)."""
+        return np.asarray(self.posterior_predictions(X).mean(axis=0))
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Likeliest class under the posterior mean, shape (n_rows,)."""
+        likeliest = self.predict_proba(X).argmax(axis=1)
+        return np.asarray(self.classes_[likeliest])
+
+    def predict_interval(
+        self, X: Any, coverage: float | Sequence[float] = 0.9, *, adjust: bool = True
+    ) -> NDArray[np.float64]:
+        """Credible interval of every class probability.
+
+        Parameters
+        ----------
+        X : table of shape (n_rows, n_columns)
+        coverage : float or sequence of float
+        adjust : bool
+            Whether to widen intervals, on the log-odds scale, for what the schedule leaves out.
+
+        Returns
+        -------
+        array of shape (n_rows, n_classes, 2), or (n_rows, n_classes, 2, n_levels)
+        """
+        table = self._new_table(X)
+        return self.posterior_.interval(table, coverage, adjust=adjust)
+
+    def predict_uncertainty(self, X: Any) -> Uncertainty:
+        """Split the entropy of each prediction into aleatoric and epistemic parts."""
+        draws = self.posterior_predictions(X)
+        total = entropy(draws.mean(axis=0), axis=1)
+        aleatoric = entropy(draws, axis=2).mean(axis=0)
+        # Jensen's inequality says >= 0; equal draws may miss it by rounding error.
+        return Uncertainty(total, aleatoric, np.maximum(total - aleatoric, 0.0))
+
+    def posterior_predictions(self, X: Any) -> NDArray[np.float64]:
+        """Class probabilities of every draw, shape (n_draws, n_rows, n_classes)."""
+        table = self._new_table(X)
+        return self.posterior_.predict(table)
+
+    def _base_estimator(self) -> Any:
+        return HistGradientBoostingClassifier() if self.estimator is None else self.estimator
+
+    def _warn_of_lost_classes(self) -> None:
+        """Say when draws never saw a class: bootstrap samples can lose a rare one."""
+        seen = [set(draw.classes_.tolist()) for draw in self.posterior_.draws]
+        for label in self.classes_.tolist():
+            lost = sum(label not in classes for classes in seen)
+            if lost:
+                warnings.warn(
+                    f"class {label!r} was in no resampled row of {lost} of {len(seen)} draws, "
+                    "which give it probability 0: use method='martingale', which keeps all rows.",
+                    DrawWarning,
+                    stacklevel=3,
+                )
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.multi_output = False
+        return tags

@@ -1,0 +1,225 @@
+"""PosteriorRegressor: any regressor, with posterior draws of it and of its noise."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import RegressorMixin
+from sklearn.ensemble import HistGradientBoostingRegressor
+from sklearn.utils import check_array
+from sklearn.utils.validation import column_or_1d
+
+from nearbayes.algorithms.estimator import RegressorAlgorithm
+from nearbayes.algorithms.fitting import EstimatorFit
+from nearbayes.algorithms.noise import NoiseName
+from nearbayes.algorithms.predictive import Predictive
+from nearbayes.core.data import Data, Rows
+from nearbayes.core.executor import OnError
+from nearbayes.core.schedule import Schedule
+from nearbayes.core.seeds import Seeds
+from nearbayes.core.tables import as_table
+from nearbayes.core.types import Inputs
+from nearbayes.estimators.face import Method, PosteriorEstimator
+from nearbayes.estimators.mixture import mixture_quantiles, mixture_samples, mixture_std
+
+__all__ = ["PosteriorRegressor"]
+
+Array = NDArray[np.float64]
+
+
+class PosteriorRegressor(RegressorMixin, PosteriorEstimator):  # type: ignore[misc]
+    """Bayesian uncertainty for any regressor, without a prior.
+
+    Parameters
+    ----------
+    estimator : regressor, optional
+        Any scikit-learn regressor; never changed. Default: `HistGradientBoostingRegressor`,
+        which takes missing values and categorical columns.
+    noise : "gaussian", "residual", "heteroscedastic", "estimator" or callable
+        What is around the prediction. The first three learn it from out-of-fold residuals:
+        normal, resampled, or normal with a variance that depends on x. "estimator" uses the
+        estimator's own distribution (``predict(X, return_std=True)`` or NGBoost's
+        ``pred_dist``). A function ``noise(mean, x, rng)`` returns one y per row.
+    n_draws, n_refits, method, inputs, schedule, n_jobs, random_state, on_error, progress
+        As in `PosteriorClassifier`.
+
+    Attributes
+    ----------
+    posterior_ : Posterior
+        The draws; ``posterior_.predict(X)`` has shape (n_draws, n_rows[, n_outputs]).
+    schedule_, schedule_scores_, estimators_
+        As in `PosteriorClassifier`.
+
+    Examples
+    --------
+    >>> import nearbayes as nb
+    >>> from sklearn.datasets import load_diabetes
+    >>> from sklearn.linear_model import Ridge
+    >>> X, y = load_diabetes(return_X_y=True)
+    >>> model = nb.PosteriorRegressor(Ridge(), n_draws=20, random_state=0).fit(X, y)
+    >>> model.predict_interval(X[:3], coverage=0.9, kind="credible").shape
+    (3, 2)
+    """
+
+    def __init__(
+        self,
+        estimator: Any = None,
+        *,
+        noise: NoiseName | Callable[..., Any] = "gaussian",
+        n_draws: int = 50,
+        n_refits: int = 8,
+        method: Method = "martingale",
+        inputs: Inputs | str = "urn",
+        schedule: Schedule | Literal["auto"] | None = None,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+        on_error: OnError = "report",
+        progress: bool | None = None,
+    ) -> None:
+        self.estimator = estimator
+        self.noise = noise
+        self.n_draws = n_draws
+        self.n_refits = n_refits
+        self.method = method
+        self.inputs = inputs
+        self.schedule = schedule
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.on_error = on_error
+        self.progress = progress
+
+    def fit(
+        self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None, **fit_params: Any
+    ) -> PosteriorRegressor:
+        """Draw the posterior.
+
+        Parameters
+        ----------
+        X : table of shape (n_rows, n_columns)
+            Array, sparse matrix, pandas or polars frame; reaches the estimator as it is.
+        y : array of shape (n_rows,) or (n_rows, n_outputs)
+        sample_weight : array of shape (n_rows,), optional
+            Counts of rows: weight 2 is the row twice, weight 0 is no row.
+        **fit_params : dict
+            Further arguments of the estimator's `fit`, the same at every fit.
+        """
+        table = self._table(X, reset=True)
+        data = Data.of(table, self._checked_target(y), sample_weight)
+        fitting = EstimatorFit(self._base_estimator(), self._routed(fit_params))
+        self._fit_posterior(RegressorAlgorithm(fitting, self.noise), data)
+        return self
+
+    def predict(self, X: Any, return_std: bool = False) -> Any:
+        """Posterior mean of the regression function.
+
+        Parameters
+        ----------
+        X : table of shape (n_rows, n_columns)
+        return_std : bool
+            Whether to return the standard deviation of y, too: of the regression function
+            (corrected for truncation) and the noise together.
+
+        Returns
+        -------
+        mean, or (mean, std), each of shape (n_rows,) or (n_rows, n_outputs)
+        """
+        if not return_std:
+            return self.posterior_predictions(X).mean(axis=0)
+        predictives = self._predictives(X)
+        mean = np.mean([part.mean for part in predictives], axis=0)
+        return mean, mixture_std(predictives, self._rows(X), self._fixed_rng())
+
+    def predict_interval(
+        self,
+        X: Any,
+        coverage: float | Sequence[float] = 0.9,
+        *,
+        kind: Literal["predictive", "credible"] = "predictive",
+        adjust: bool = True,
+    ) -> Array:
+        """Interval of a new y ("predictive") or of the regression function ("credible").
+
+        Parameters
+        ----------
+        X : table of shape (n_rows, n_columns)
+        coverage : float or sequence of float
+        kind : "predictive" or "credible"
+        adjust : bool
+            Whether to spread the draws for what the schedule leaves out.
+
+        Returns
+        -------
+        array of shape (n_rows, 2), or (n_rows, 2, n_levels) for several levels; with several
+        outputs (n_rows, n_outputs, 2) and (n_rows, n_outputs, 2, n_levels)
+        """
+        if kind == "credible":
+            table = self._new_table(X)
+            return self.posterior_.interval(table, coverage, adjust=adjust)
+        if kind != "predictive":
+            raise ValueError(f"kind must be 'predictive' or 'credible', got {kind!r}.")
+        levels = np.atleast_1d(np.asarray(coverage, dtype=np.float64))
+        tails = np.concatenate([(1 - levels) / 2, (1 + levels) / 2])
+        quantiles = self.predict_quantiles(X, tails, adjust=adjust)
+        bounds = quantiles.reshape(*quantiles.shape[:-1], 2, len(levels))
+        return bounds[..., 0] if np.ndim(coverage) == 0 else bounds
+
+    def predict_quantiles(
+        self, X: Any, quantiles: float | Sequence[float] | Array, *, adjust: bool = True
+    ) -> Array:
+        """Quantiles of a new y, shape (n_rows[, n_outputs], n_quantiles)."""
+        levels = np.atleast_1d(np.asarray(quantiles, dtype=np.float64))
+        if not ((levels > 0) & (levels < 1)).all():
+            raise ValueError(f"quantiles must lie strictly between 0 and 1, got {quantiles!r}.")
+        predictives = self._predictives(X, adjust)
+        return mixture_quantiles(predictives, self._rows(X), levels, self._fixed_rng())
+
+    def sample(self, X: Any, n_samples: int = 100, *, random_state: Any = None) -> Array:
+        """Outcomes from the posterior predictive, shape (n_samples, n_rows[, n_outputs]).
+
+        Parameters
+        ----------
+        X : table of shape (n_rows, n_columns)
+        n_samples : int
+        random_state : None, int, numpy Generator or RandomState
+        """
+        rng = Seeds(random_state).shared()
+        return mixture_samples(self._predictives(X), self._rows(X), n_samples, rng)
+
+    def posterior_predictions(self, X: Any) -> Array:
+        """The regression function of every draw, shape (n_draws, n_rows[, n_outputs])."""
+        table = self._new_table(X)
+        return self.posterior_.predict(table)
+
+    def _predictives(self, X: Any, adjust: bool = True) -> list[Predictive]:
+        """Predictive distribution of every draw, its mean spread for truncation."""
+        table = self._new_table(X)
+        algorithm = self.posterior_.algorithm
+        parts = [algorithm.predictive(model, table) for model in self.posterior_.models]
+        spread = self.posterior_.spread(np.stack([part.mean for part in parts]), adjust)
+        return [part.moved(mean) for part, mean in zip(parts, spread, strict=True)]
+
+    def _rows(self, X: Any) -> Rows:
+        return Rows.every(as_table(X))
+
+    def _fixed_rng(self) -> np.random.Generator:
+        """The same numbers for the same fit, so that predictions can be repeated."""
+        return Seeds(self.posterior_.provenance.seed).shared()
+
+    def _base_estimator(self) -> Any:
+        return HistGradientBoostingRegressor() if self.estimator is None else self.estimator
+
+    def _checked_target(self, y: ArrayLike) -> Array:
+        if y is None:
+            raise ValueError(
+                "PosteriorRegressor requires y to be passed, but the target y is None: call fit(X, y)."
+            )
+        outcomes = check_array(
+            y, ensure_2d=False, dtype="numeric", ensure_all_finite=False, input_name="y"
+        ).astype(np.float64)
+        multi_output = self.__sklearn_tags__().target_tags.multi_output
+        if outcomes.ndim == 2 and (outcomes.shape[1] == 1 or not multi_output):
+            return np.asarray(column_or_1d(outcomes, warn=True))
+        return np.asarray(outcomes)
