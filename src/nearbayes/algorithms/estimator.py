@@ -125,7 +125,7 @@ class ClassifierAlgorithm:
 
     def refit(self, data: Data, new: Block, model: Any, rng: Rng) -> Any:
         """Fit a clone from scratch on real and imputed rows."""
-        return self.fitting.refit(data, model, self.classes)
+        return self.fitting.fit(data, integer_seed(rng), self.classes)
 
     def sample(self, model: Any, x: Rows, rng: Rng) -> NDArray[np.intp]:
         """Class codes drawn from the predicted probabilities."""
@@ -222,7 +222,7 @@ class RegressorAlgorithm:
         """Fit a clone from scratch on real and imputed rows, and move the noise level."""
         residuals = new.y - new.x.repeat(self.predict(model, new.x.distinct))
         noise = model.noise.updated(new.x, residuals, new.size / new.total)
-        return NoisyRegressor(self.fitting.refit(data, model.estimator), noise)
+        return NoisyRegressor(self.fitting.fit(data, integer_seed(rng)), noise)
 
     def sample(self, model: NoisyRegressor, x: Rows, rng: Rng) -> Array:
         """Outcomes drawn around the prediction."""
@@ -295,7 +295,7 @@ class DensityAlgorithm:
         """Fit again, from the previous fit where the estimator can."""
         rows = _as_inputs(data)
         if "warm_start" not in model.get_params():
-            return self.fitting.refit(rows, model)
+            return self.fitting.fit(rows, integer_seed(rng))
         started = copy.deepcopy(model).set_params(warm_start=True)
         return started.fit(rows.x, **self.fitting.params)
 

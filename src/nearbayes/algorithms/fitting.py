@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -36,12 +37,18 @@ class EstimatorFit:
     estimator: Any
     params: Mapping[str, Any] = field(default_factory=dict)
 
+    @cached_property
+    def seed_names(self) -> tuple[str, ...]:
+        """Parameters of the estimator and its parts that are called `random_state`."""
+        names = self.estimator.get_params(deep=True)
+        return tuple(name for name in names if f"__{name}".endswith("__random_state"))
+
     @property
     def randomised(self) -> bool:
         """Whether any part of the estimator has a `random_state`."""
-        return bool(_seed_names(self.estimator))
+        return bool(self.seed_names)
 
-    @property
+    @cached_property
     def weight_name(self) -> str | None:
         """Keyword that `fit` takes sample weights by; None if it takes none."""
         if has_fit_parameter(self.estimator, "sample_weight"):
@@ -70,26 +77,13 @@ class EstimatorFit:
         labels : array, optional
             Class labels that the codes in ``data.y`` stand for.
         """
-        names = _seed_names(self.estimator)
-        return self._fitted(
-            clone(self.estimator).set_params(**dict.fromkeys(names, seed)), data, labels
-        )
-
-    def refit(self, data: Data, model: Any, labels: NDArray[Any] | None = None) -> Any:
-        """Fit again from scratch with the seed of `model`: paths differ by their data alone."""
-        return self._fitted(clone(model), data, labels)
-
-    def _fitted(self, model: Any, data: Data, labels: NDArray[Any] | None) -> Any:
+        model = clone(self.estimator)
+        model.set_params(**dict.fromkeys(self.seed_names, seed))
         name = self.weight_name
         rows = data.repeat() if data.count is not None and name is None else data
         weight = {name: rows.count} if name is not None and rows.count is not None else {}
         y = rows.y if labels is None else labels[rows.y]
         return model.fit(rows.x, y, **weight, **self.params)
-
-
-def _seed_names(estimator: Any) -> list[str]:
-    names = estimator.get_params(deep=True)
-    return [name for name in names if name == "random_state" or name.endswith("__random_state")]
 
 
 def has_no_missing(predictions: NDArray[np.float64], estimator: Any) -> NDArray[np.float64]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from typing import Any, Literal
 
+from sklearn import get_config
 from sklearn.base import BaseEstimator, MetaEstimatorMixin
 from sklearn.utils import get_tags
 from sklearn.utils.metadata_routing import (
@@ -92,8 +93,8 @@ class PosteriorEstimator(MetaEstimatorMixin, BaseEstimator):  # type: ignore[mis
 
     def _routed(self, fit_params: dict[str, Any]) -> dict[str, Any]:
         """Fit parameters meant for the estimator."""
-        if not fit_params:
-            return {}
+        if not get_config()["enable_metadata_routing"]:
+            return fit_params
         return dict(process_routing(self, "fit", **fit_params).estimator.fit)
 
     def get_metadata_routing(self) -> MetadataRouter:
