@@ -214,7 +214,8 @@ class PosteriorRegressor(RegressorMixin, PosteriorEstimator):  # type: ignore[mi
     def _checked_target(self, y: ArrayLike) -> Array:
         if y is None:
             raise ValueError(
-                "PosteriorRegressor requires y to be passed, but the target y is None: call fit(X, y)."
+                "PosteriorRegressor requires y to be passed, but the target y is None: "
+                "call fit(X, y)."
             )
         outcomes = check_array(
             y, ensure_2d=False, dtype="numeric", ensure_all_finite=False, input_name="y"
