@@ -191,11 +191,11 @@ def test_batched_and_single_verbs_agree(case):
     batch = algorithm.fit_batch(data, 3, np.random.default_rng(0))
     assert np.array_equal(batch, np.stack([single] * 3))
     z = algorithm.sample(single, Rows.without_inputs(25), np.random.default_rng(1))
-    statistic = algorithm.family.statistics(z).mean(axis=0)
+    innovation = algorithm.family.statistics(z).mean(axis=0) - single
     x = Rows.without_inputs(25)
     by_rows = algorithm.refit(data, Block(x, z, data.n + 25), single, np.random.default_rng(0))
     by_batch = algorithm.refit_batch(
-        data, Block(x, np.stack([statistic] * 3), data.n + 25), batch, np.random.default_rng(0)
+        data, Block(x, np.stack([innovation] * 3), data.n + 25), batch, np.random.default_rng(0)
     )
     np.testing.assert_allclose(by_batch, np.stack([by_rows] * 3))
     pooled = algorithm.fit(nb.Data.of(np.concatenate([data.y, z])), np.random.default_rng(0))

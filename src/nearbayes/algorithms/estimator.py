@@ -293,9 +293,9 @@ class DensityAlgorithm:
 
     def refit(self, data: Data, new: Block, model: Any, rng: Rng) -> Any:
         """Fit again, from the previous fit where the estimator can."""
-        rows = _as_inputs(data)
         if "warm_start" not in model.get_params():
-            return self.fitting.fit(rows, integer_seed(rng))
+            return self.fit(data, rng)
+        rows = _as_inputs(data if data.count is None else data.repeat())
         started = copy.deepcopy(model).set_params(warm_start=True)
         return started.fit(rows.x, **self.fitting.params)
 

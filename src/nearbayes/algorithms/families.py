@@ -7,8 +7,8 @@ conjugate prior :math:`e^{\eta^\top\theta_\pi - \alpha A(\eta)}` with :math:`\al
 0` the exact posterior has mean :math:`\theta_n` (Diaconis and Ylvisaker, 1979): the martingale
 posterior and the conjugate one agree in mean, and in variance up to order 1/n.
 
-Every family samples the mean statistic of a whole block at once, for all draws, so a refit costs
-one random number per parameter and draw, however large the block.
+Every family samples the innovation of a whole block at once, for all draws: the mean statistic of
+the block less θ. A refit costs one random number per statistic and draw, however large the block.
 """
 
 from __future__ import annotations
@@ -52,8 +52,8 @@ class Family(Protocol):
     def sample(self, theta: Array, size: int, rng: Rng) -> NDArray[Any]:
         """Observations, shape (size, ...), of one draw: `theta` has shape (n_statistics,)."""
 
-    def sample_mean_statistic(self, theta: Array, size: int, rng: Rng) -> Array:
-        """Mean of T over a block of `size` new observations, for every draw."""
+    def sample_innovation(self, theta: Array, size: int, rng: Rng) -> Array:
+        """Mean of T over a block of `size` new observations, less `theta`, for every draw."""
 
     def parameters(self, theta: Array) -> Array:
         """Parameters that users know, shape (n_draws, n_parameters)."""
@@ -100,7 +100,8 @@ class SequentialMLE:
 
     def refit(self, data: Data, new: Block, model: Array, rng: Rng) -> Array:
         """Move the MLE to the new block (eq. seq-MLE-EF)."""
-        return self._moved(model, self.family.statistics(new.y).mean(axis=0), new)
+        innovation = self.family.statistics(new.y).mean(axis=0) - model
+        return self.refit_batch(data, Block(new.x, innovation, new.total), model, rng)
 
     def sample(self, model: Array, x: Rows, rng: Rng) -> NDArray[Any]:
         """Observations of the family at the current MLE."""
@@ -111,25 +112,20 @@ class SequentialMLE:
         return np.tile(self.fit(data, rng), (n_draws, 1))
 
     def refit_batch(self, data: Data, new: Block, models: Array, rng: Rng) -> Array:
-        """Move every draw to the mean statistic of its block (eq. seq-MLE-EF)."""
-        return self._moved(models, new.y, new)
+        """Move every draw by the innovation of its block (eq. seq-MLE-EF)."""
+        # In place: the innovation serves nobody after this, and a fresh array per refit would
+        # cost as much time as its random numbers.
+        step: Array = np.multiply(new.y, new.size / new.total, out=new.y)
+        step += models
+        return step
 
     def sample_batch(self, models: Array, x: Rows, rng: Rng) -> Array:
-        """Mean statistic of a block of observations, for every draw."""
-        return self.family.sample_mean_statistic(models, len(x), rng)
+        """Mean statistic of a block of observations less the current one, for every draw."""
+        return self.family.sample_innovation(models, len(x), rng)
 
     def parameters(self, theta: Array) -> Array:
         """Turn draws (mean parameters) into the family's usual parameters."""
         return self.family.parameters(np.atleast_2d(theta))
-
-    @staticmethod
-    def _moved(theta: Array, mean_statistic: Array, new: Block) -> Array:
-        # In place: the block's statistics serve nobody after this, and a fresh array per refit
-        # would cost as much time as its random numbers.
-        step = np.subtract(mean_statistic, theta, out=mean_statistic)
-        step *= new.size / new.total
-        step += theta
-        return step
 
 
 @dataclass(frozen=True)
@@ -165,10 +161,12 @@ class Gaussian:
         return np.asarray(np.linalg.cholesky(self.matrix), dtype=np.float64)
 
     @cached_property
-    def scale(self) -> Array | None:
+    def scale(self) -> float | Array | None:
         """Standard deviations where coordinates are independent: cheaper than the root."""
         diagonal = np.diag(self.root)
-        return diagonal if np.array_equal(self.root, np.diag(diagonal)) else None
+        if not np.array_equal(self.root, np.diag(diagonal)):
+            return None
+        return float(diagonal[0]) if np.ptp(diagonal) == 0 else diagonal
 
     def statistics(self, z: NDArray[Any]) -> Array:
         """T(z) = z, shape (n, d)."""
@@ -184,14 +182,12 @@ class Gaussian:
         """Observations N(θ, Σ), shape (size, d)."""
         return theta + rng.standard_normal((size, len(theta))) @ self.root.T
 
-    def sample_mean_statistic(self, theta: Array, size: int, rng: Rng) -> Array:
-        """Mean of `size` observations: N(θ, Σ / size)."""
+    def sample_innovation(self, theta: Array, size: int, rng: Rng) -> Array:
+        """Mean of `size` observations less θ: N(0, Σ / size)."""
         noise = rng.standard_normal(theta.shape)
         if self.scale is None:
-            noise = noise @ (self.root.T / np.sqrt(size))
-        else:
-            noise *= self.scale / np.sqrt(size)
-        noise += theta
+            return np.asarray(noise @ (self.root.T / np.sqrt(size)))
+        noise *= self.scale / np.sqrt(size)
         return noise
 
     def parameters(self, theta: Array) -> Array:
@@ -224,12 +220,12 @@ class GaussianMeanVariance:
         mean, variance = self.parameters(theta[None])[0]
         return rng.normal(mean, np.sqrt(variance), size)
 
-    def sample_mean_statistic(self, theta: Array, size: int, rng: Rng) -> Array:
-        """Mean of a block from N(μ, σ²/size), its sum of squares from σ² χ²(size - 1)."""
+    def sample_innovation(self, theta: Array, size: int, rng: Rng) -> Array:
+        """Block mean from N(μ, σ²/size), sum of squares around it from σ² χ²(size - 1)."""
         mean, variance = self.parameters(theta).T
         block_mean = rng.normal(mean, np.sqrt(variance / size))
         within = rng.chisquare(size - 1, len(theta)) * variance / size if size > 1 else 0.0
-        return np.column_stack([block_mean, block_mean**2 + within])
+        return np.column_stack([block_mean, block_mean**2 + within]) - theta
 
     def parameters(self, theta: Array) -> Array:
         """Mean and variance, shape (n_draws, 2)."""
@@ -254,10 +250,10 @@ class Bernoulli:
         """Observations 0 or 1, shape (size,)."""
         return rng.binomial(1, theta[0], size).astype(np.float64)
 
-    def sample_mean_statistic(self, theta: Array, size: int, rng: Rng) -> Array:
-        """Share of ones in a block: Binomial(size, θ) / size."""
+    def sample_innovation(self, theta: Array, size: int, rng: Rng) -> Array:
+        """Share of ones in a block, Binomial(size, θ) / size, less θ."""
         # A mean of zeros and ones can leave [0, 1] by rounding error alone.
-        return rng.binomial(size, np.clip(theta, 0, 1)) / size
+        return rng.binomial(size, np.clip(theta, 0, 1)) / size - theta
 
     def parameters(self, theta: Array) -> Array:
         """The probability, shape (n_draws, 1)."""
@@ -266,6 +262,8 @@ class Bernoulli:
     def conjugate_posterior(self, z: NDArray[Any], size: int, rng: Rng) -> Array:
         """Beta(sum z, n - sum z)."""
         ones = float(np.sum(z))
+        if ones in (0.0, float(len(z))):  # the vanishing prior puts all mass on the side seen
+            return np.full((size, 1), ones / len(z))
         return rng.beta(ones, len(z) - ones, (size, 1))
 
 
@@ -295,10 +293,10 @@ class Categorical:
         """Categories, shape (size,)."""
         return rng.choice(self.n_categories, size=size, p=theta / theta.sum())
 
-    def sample_mean_statistic(self, theta: Array, size: int, rng: Rng) -> Array:
-        """Shares of the categories in a block: Multinomial(size, θ) / size."""
+    def sample_innovation(self, theta: Array, size: int, rng: Rng) -> Array:
+        """Shares of the categories in a block, Multinomial(size, θ) / size, less θ."""
         shares = np.clip(theta, 0, 1)
-        return rng.multinomial(size, shares / shares.sum(axis=1, keepdims=True)) / size
+        return rng.multinomial(size, shares / shares.sum(axis=1, keepdims=True)) / size - theta
 
     def parameters(self, theta: Array) -> Array:
         """Probabilities, shape (n_draws, n_categories)."""
@@ -322,9 +320,9 @@ class Poisson:
         """Counts, shape (size,)."""
         return rng.poisson(theta[0], size).astype(np.float64)
 
-    def sample_mean_statistic(self, theta: Array, size: int, rng: Rng) -> Array:
-        """Mean count of a block: Poisson(size θ) / size."""
-        return rng.poisson(size * theta) / size
+    def sample_innovation(self, theta: Array, size: int, rng: Rng) -> Array:
+        """Mean count of a block, Poisson(size θ) / size, less θ."""
+        return rng.poisson(size * theta) / size - theta
 
     def parameters(self, theta: Array) -> Array:
         """The mean, shape (n_draws, 1)."""
@@ -347,6 +345,10 @@ class Gamma:
 
     shape: float
 
+    def __post_init__(self) -> None:
+        if not self.shape > 0:
+            raise ValueError(f"shape must be positive, got {self.shape!r}.")
+
     def statistics(self, z: NDArray[Any]) -> Array:
         """T(z) = z, shape (n, 1)."""
         return _checked(z, lambda v: v > 0, "positive")
@@ -355,10 +357,10 @@ class Gamma:
         """Observations, shape (size,)."""
         return rng.gamma(self.shape, theta[0] / self.shape, size)
 
-    def sample_mean_statistic(self, theta: Array, size: int, rng: Rng) -> Array:
-        """Mean of a block: Gamma(size · shape, θ / (size · shape))."""
+    def sample_innovation(self, theta: Array, size: int, rng: Rng) -> Array:
+        """Mean of a block, Gamma(size · shape, θ / (size · shape)), less θ."""
         total_shape = size * self.shape
-        return rng.standard_gamma(total_shape, theta.shape) * theta / total_shape
+        return rng.standard_gamma(total_shape, theta.shape) * theta / total_shape - theta
 
     def parameters(self, theta: Array) -> Array:
         """The mean, shape (n_draws, 1)."""

@@ -53,8 +53,8 @@ def algorithm(
     >>> posterior.apply(float).values.shape
     (20,)
     """
-    for name, function in (("fit", fit), ("sample", sample)):
-        if not callable(function):
+    for name, function in (("fit", fit), ("sample", sample), ("predict", predict)):
+        if not callable(function) and (name != "predict" or function is not None):
             raise TypeError(f"{name} must be a function, got {function!r}.")
     return FunctionAlgorithm(fit, sample, predict, randomised)
 

@@ -15,6 +15,7 @@ from typing import Any, Literal, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.spatial import KDTree
 from sklearn.model_selection import KFold
 
 from nearbayes.algorithms.fitting import EstimatorFit
@@ -76,7 +77,7 @@ class ResidualNoise:
 
     Attributes
     ----------
-    residuals : array of shape (m,) or (m, n_outputs), sorted by their (first) column
+    residuals : array of shape (m,) or (m, n_outputs)
     weights : array of shape (m,), summing to 1
     """
 
@@ -88,8 +89,7 @@ class ResidualNoise:
         """Out-of-fold residuals, centred: a constant offset is the model's to learn."""
         shares = weights / weights.sum()
         centred = residuals - shares @ residuals
-        order = np.argsort(_first_output(centred))
-        return cls(centred[order], shares[order])
+        return cls(centred, shares)
 
     def around(self, estimator: Any, x: Table, mean: Array) -> Empirical:
         """Mean plus a residual."""
@@ -97,8 +97,7 @@ class ResidualNoise:
 
     def updated(self, x: Rows, residuals: Array, share: float) -> ResidualNoise:
         """Polya urn over residuals: those drawn become likelier."""
-        pool = _first_output(self.residuals)
-        drawn = np.bincount(_nearest(pool, _first_output(residuals)), minlength=len(pool))
+        drawn = np.bincount(_nearest(self.residuals, residuals), minlength=len(self.weights))
         return replace(self, weights=self.weights + share * (drawn / drawn.sum() - self.weights))
 
 
@@ -249,15 +248,10 @@ def _correlation_root(covariance: Array) -> Array:
     return np.linalg.cholesky(correlation + ridge)
 
 
-def _first_output(residuals: Array) -> Array:
-    return residuals if residuals.ndim == 1 else residuals[:, 0]
-
-
-def _nearest(sorted_pool: Array, values: Array) -> NDArray[np.intp]:
+def _nearest(pool: Array, values: Array) -> NDArray[np.intp]:
     """Index of the nearest entry: y - mean is a residual of the pool up to rounding error."""
-    right = np.clip(np.searchsorted(sorted_pool, values), 1, len(sorted_pool) - 1)
-    left_is_nearer = values - sorted_pool[right - 1] < sorted_pool[right] - values
-    return np.asarray(right - left_is_nearer)
+    tree = KDTree(pool.reshape(len(pool), -1))
+    return np.asarray(tree.query(values.reshape(len(values), -1))[1], dtype=np.intp)
 
 
 def _shrinkage(predicted: Array, target: Array, weights: Array) -> Array:

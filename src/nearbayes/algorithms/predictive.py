@@ -139,7 +139,7 @@ class Empirical:
     Attributes
     ----------
     mean : array of shape (n,) or (n, n_outputs)
-    residuals : array of shape (m,) or (m, n_outputs), sorted by their (first) column
+    residuals : array of shape (m,) or (m, n_outputs)
     weights : array of shape (m,), summing to 1
     """
 

@@ -109,12 +109,12 @@ class Functional:
     @property
     def std(self) -> NDArray[np.float64]:
         """Posterior standard deviation after inflation, shape (...)."""
-        return np.asarray(self.adjusted().std(axis=0, ddof=1))
+        return _sample_std(self.adjusted())
 
     @property
     def mc_error(self) -> NDArray[np.float64]:
         """Monte Carlo error of `mean`, sd / sqrt(K): draws are independent."""
-        return np.asarray(self.values.std(axis=0, ddof=1) / np.sqrt(len(self.values)))
+        return np.asarray(_sample_std(self.values) / np.sqrt(len(self.values)))
 
     def interval(
         self, coverage: float | Sequence[float] = 0.9, *, adjust: bool = True
@@ -148,6 +148,12 @@ class Functional:
             "lower": bounds[..., 0],
             "upper": bounds[..., 1],
         }
+
+
+def _sample_std(values: NDArray[np.float64]) -> NDArray[np.float64]:
+    if len(values) < 2:  # one draw has no spread to speak of, not a spread of 0
+        return np.full(values.shape[1:], np.nan)
+    return np.asarray(values.std(axis=0, ddof=1))
 
 
 def stack_draws(values: Sequence[Any]) -> NDArray[Any]:

@@ -120,6 +120,7 @@ def martingale_posterior(
     0.7
     """
     run = Run(n_draws, random_state, n_jobs, on_error, progress)
+    _check_algorithm(algorithm)
     observed = as_data(data)
     plan = Schedule.optimal() if schedule is None else _checked_schedule(schedule)
     blocks = plan.blocks(observed.n)
@@ -347,7 +348,7 @@ def _report(drawn: Drawn, n_draws: int) -> None:
 
 
 def _check_algorithm(algorithm: Any) -> None:
-    if isinstance(algorithm, type) or not isinstance(algorithm, Algorithm):
+    if isinstance(algorithm, type) or not isinstance(algorithm, Algorithm | BatchedAlgorithm):
         raise TypeError(
             f"algorithm must have fit, refit, sample, accepts_counts and randomised, got "
             f"{algorithm!r}: wrap two functions with nearbayes.algorithm(fit, sample), or give an "

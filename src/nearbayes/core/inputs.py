@@ -4,13 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Callable as Function
 from dataclasses import dataclass
+from numbers import Real
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from nearbayes.core.data import Data, Rows
-from nearbayes.core.tables import Table, as_table, is_frame, like, n_rows, numeric_values
+from nearbayes.core.tables import (
+    Table,
+    as_table,
+    describe,
+    like,
+    n_rows,
+    numeric_values,
+    same_kind,
+)
 from nearbayes.core.types import Inputs, Rng
 
 __all__ = ["KDE", "Callable", "Pool", "Uniform", "Urn", "as_inputs"]
@@ -57,10 +66,10 @@ class Pool:
     def prepare(self, data: Data) -> Data:
         """Add the pool's rows to the table that observations refer to."""
         pool = as_table(self.X)
-        if n_rows(pool) == 0 or pool.shape[1:] != data.table.shape[1:]:  # type: ignore[union-attr]
+        if n_rows(pool) == 0 or not same_kind(pool, data.table):
             raise ValueError(
-                f"Pool(X) must have rows, and the columns of the training X: got shape "
-                f"{pool.shape} beside {data.table.shape}."  # type: ignore[union-attr]
+                f"Pool(X) must have rows, and the columns of the training X: got {describe(pool)} "
+                f"beside {describe(data.table)}."
             )
         return data.with_unlabelled(pool)
 
@@ -105,8 +114,9 @@ class KDE:
             return float(n ** (-1 / (d + 4)))
         if self.bandwidth == "silverman":
             return float((n * (d + 2) / 4) ** (-1 / (d + 4)))
-        if isinstance(self.bandwidth, int | float) and self.bandwidth > 0:
-            return float(self.bandwidth)
+        number: object = self.bandwidth
+        if isinstance(number, Real) and 0 < float(number) < np.inf:
+            return float(number)
         raise ValueError(
             f"bandwidth must be 'scott', 'silverman' or a positive number, got {self.bandwidth!r}."
         )
@@ -116,7 +126,7 @@ class KDE:
         real = data.real or data
         table = numeric_values(real.x, "inputs.KDE")
         chosen = table[rng.choice(len(table), size=size, p=real.counts / real.size)]
-        width = self.factor(real.size, table.shape[1]) * np.nanstd(table, axis=0)
+        width = self.factor(real.size, table.shape[1]) * _column_sd(table, real.counts)
         return Rows.every(like(data.table, chosen + width * rng.standard_normal(chosen.shape)))
 
 
@@ -189,11 +199,10 @@ class Callable:
     def sample(self, data: Data, size: int, rng: Rng) -> Rows:
         """Call the function and check what it returns."""
         table = as_table(self.function(size, rng))
-        kind_differs = is_frame(table) != is_frame(data.table)
-        if kind_differs or table.shape != (size, *data.table.shape[1:]):  # type: ignore[union-attr]
+        if n_rows(table) != size or not same_kind(table, data.table):
             raise ValueError(
                 f"inputs.Callable's function must return {size} rows of the same kind and columns "
-                f"as X, got {type(table).__name__} of shape {table.shape}."
+                f"as X, {describe(data.table)}: got {describe(table)}."
             )
         return Rows.every(table)
 
@@ -206,17 +215,26 @@ def as_inputs(inputs: Any) -> Inputs:
     >>> as_inputs("urn")
     Urn()
     """
-    if inputs is None or inputs == "urn":
+    if inputs is None:
         return Urn()
     if isinstance(inputs, str):
-        if inputs == "kde":
-            return KDE()
-        raise ValueError(
-            f"inputs must be 'urn', 'kde' or an object of nearbayes.inputs, got {inputs!r}."
-        )
+        if inputs not in ("urn", "kde"):
+            raise ValueError(
+                f"inputs must be 'urn', 'kde' or an object of nearbayes.inputs, got {inputs!r}."
+            )
+        return Urn() if inputs == "urn" else KDE()
     if isinstance(inputs, Inputs) and not isinstance(inputs, type):
         return inputs
     raise TypeError(
         "inputs must be 'urn', 'kde' or an object with prepare and sample, such as "
-        f"nearbayes.inputs.Uniform(0, 1), got {inputs!r}."
+        f"nearbayes.inputs.Pool(X), got {type(inputs).__name__}."
     )
+
+
+def _column_sd(table: NDArray[np.float64], weights: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Weighted standard deviation of each column; missing values count for nothing."""
+    present = np.where(np.isnan(table), 0.0, weights[:, None])
+    mass = np.maximum(present.sum(axis=0), np.finfo(float).tiny)
+    filled = np.nan_to_num(table)
+    mean = (present * filled).sum(axis=0) / mass
+    return np.asarray(np.sqrt((present * (filled - mean) ** 2).sum(axis=0) / mass))

@@ -185,7 +185,7 @@ class Posterior:
         source, seconds = self.provenance, self.provenance.seconds
         lines = [
             f"{source.method} posterior: {len(self)} of {source.n_draws} draws from "
-            f"{source.n:g} rows (seed {source.seed})",
+            f"{f'{source.n:.1f}'.removesuffix('.0')} rows (seed {source.seed})",
         ]
         if source.blocks:
             lines.append(

@@ -45,7 +45,7 @@ def show_progress(
         TimeElapsedColumn(),
         TimeRemainingColumn(),
     )
-    with Progress(*columns, console=console, transient=True) as bar:
+    with Progress(*columns, console=console, transient=console.is_terminal) as bar:
         task = bar.add_task(f"draws (estimated {in_words(estimate)})", total=n_draws)
         yield lambda: bar.advance(task)
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from numbers import Integral
+from numbers import Integral, Real
 
 __all__ = ["Schedule", "captured", "inflation"]
 
@@ -103,7 +103,7 @@ class Schedule:
             left of the horizon.
         """
         for name, value in (("horizon", horizon), ("block", block)):
-            if not isinstance(value, int | float) or not math.isfinite(value) or value <= 0:
+            if not _is_number(value) or not math.isfinite(value) or value <= 0:
                 raise ValueError(f"{name} must be a positive number, got {value!r}.")
         return cls(horizon=horizon, block=block)
 
@@ -141,8 +141,7 @@ class Schedule:
         assert self.horizon is not None
         assert self.block is not None
         horizon, block = _in_rows(self.horizon, n), max(1.0, _in_rows(self.block, n))
-        # 1e-9 keeps 3.0 / 0.25 = 12 from becoming 13 by rounding error
-        steps = max(1, math.ceil(horizon / block - 1e-9))
+        steps = max(1, math.ceil((horizon - 0.5) / block))  # half a row is no block of its own
         return [min(horizon, (step + 1) * block) for step in range(steps)]
 
     def __str__(self) -> str:
@@ -151,10 +150,14 @@ class Schedule:
         return f"arithmetic(horizon={self.horizon}, block={self.block})"
 
 
+def _is_number(value: object) -> bool:
+    return isinstance(value, Real) and not isinstance(value, bool)
+
+
 def is_whole(value: object) -> bool:
     """Tell whether a value is an integer of any kind, but not a bool."""
     return isinstance(value, Integral) and not isinstance(value, bool)
 
 
 def _in_rows(amount: float | int, n: float) -> float:
-    return float(amount) if is_whole(amount) else amount * n
+    return float(amount) if is_whole(amount) else float(amount) * n

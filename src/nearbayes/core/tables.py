@@ -15,7 +15,18 @@ from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.utils import _safe_indexing
 
-__all__ = ["Table", "as_table", "like", "n_rows", "numeric_values", "stack", "take"]
+__all__ = [
+    "Table",
+    "as_table",
+    "describe",
+    "is_frame",
+    "like",
+    "n_rows",
+    "numeric_values",
+    "same_kind",
+    "stack",
+    "take",
+]
 
 Table = Any
 
@@ -87,26 +98,59 @@ def numeric_values(table: Table, purpose: str) -> NDArray[np.float64]:
     return np.asarray(table, dtype=np.float64)
 
 
+def same_kind(a: Table, b: Table) -> bool:
+    """Tell whether two tables have the same kind, columns and column types, but for their rows."""
+    if type(a) is not type(b) or a.shape[1:] != b.shape[1:]:
+        return False
+    if not is_frame(a):
+        return True
+    return bool(nw.from_native(a).schema == nw.from_native(b).schema)
+
+
+def describe(table: Table) -> str:
+    """Say what a table is, for error messages."""
+    names = f", columns {list(table.columns)}" if is_frame(table) else ""
+    return f"{type(table).__name__} of shape {table.shape}{names}"
+
+
 def like(table: Table, values: NDArray[np.float64]) -> Table:
     """Make a table of `values` with the kind, column names and dtypes of `table`.
 
-    Integer columns are rounded, so that their dtype survives.
+    Integer columns are rounded and kept in their range, so that their dtype survives.
     """
     if not is_frame(table):
         return _as_dtype(values, table.dtype)
     frame = nw.from_native(table)
-    columns = {
-        name: nw.new_series(
-            name, _rounded(values[:, j], dtype), dtype, backend=frame.implementation
+    floats = nw.from_dict(
+        {name: values[:, j] for j, name in enumerate(frame.columns)},
+        backend=frame.implementation,
+    )
+    whole = [_whole(name, dtype) for name, dtype in frame.schema.items() if dtype.is_integer()]
+    rounded = nw.to_native(floats.with_columns(*whole) if whole else floats)
+    if hasattr(table, "astype"):  # pandas has types that narwhals does not tell apart
+        return rounded.astype(dict(zip(table.columns, table.dtypes, strict=True)))
+    return nw.to_native(
+        nw.from_native(rounded).select(
+            *(nw.col(name).cast(dtype) for name, dtype in frame.schema.items())
         )
-        for j, (name, dtype) in enumerate(frame.schema.items())
-    }
-    return nw.to_native(nw.from_dict(columns))
+    )
 
 
-def _rounded(column: NDArray[np.float64], dtype: nw.dtypes.DType) -> NDArray[Any]:
-    return np.rint(column).astype(np.int64) if dtype.is_integer() else column
+def _whole(name: str, dtype: nw.dtypes.DType) -> nw.Expr:
+    """Round a column of floats into the range of an integer type; missing values stay missing."""
+    low, high = _integer_range(str(dtype).lower())
+    column = nw.col(name)
+    return nw.when(~column.is_nan()).then(column.round().clip(low, high))
 
 
 def _as_dtype(values: NDArray[np.float64], dtype: np.dtype[Any]) -> NDArray[Any]:
-    return (np.rint(values) if np.issubdtype(dtype, np.integer) else values).astype(dtype)
+    if np.issubdtype(dtype, np.integer):
+        return np.rint(values).clip(*_integer_range(dtype)).astype(dtype)
+    return values.astype(dtype)
+
+
+def _integer_range(dtype: Any) -> tuple[float, float]:
+    limits = np.iinfo(dtype)
+    high = float(limits.max)
+    # the largest 64-bit integers have no float of their own, only one just above
+    return float(limits.min), high if int(high) <= limits.max else float(np.nextafter(high, 0.0))

@@ -1,0 +1,165 @@
+import numpy as np
+import pytest
+
+import nearbayes as nb
+from nearbayes import families
+from nearbayes.core.data import Block, Data, Rows
+
+COVARIANCE = np.array([[2.0, 0.6], [0.6, 1.0]])
+FAMILIES = {
+    "gaussian_scalar": (families.Gaussian(4.0), [0.5]),
+    "gaussian_variances": (families.Gaussian([1.0, 4.0]), [0.5, -1.0]),
+    "gaussian_full": (families.Gaussian(COVARIANCE), [0.5, -1.0]),
+    "mean_variance": (families.GaussianMeanVariance(), [1.0, 3.0]),
+    "bernoulli": (families.Bernoulli(), [0.3]),
+    "categorical": (families.Categorical(3), [0.2, 0.5, 0.3]),
+    "poisson": (families.Poisson(), [2.5]),
+    "gamma": (families.Gamma(2.0), [3.0]),
+    "exponential": (families.Exponential(), [0.7]),
+}
+every_family = pytest.mark.parametrize("name", FAMILIES)
+K = 40_000
+
+
+@every_family
+@pytest.mark.parametrize("size", [1, 5])
+def test_block_statistics_have_the_moments_of_sampled_observations(name, size, seed):
+    """Mean θ, and covariance Cov T / size where Cov T is that of plain observations."""
+    family, theta = FAMILIES[name]
+    theta, rng = np.array(theta), np.random.default_rng(seed)
+    plain = family.statistics(family.sample(theta, K, rng))
+    block = theta + family.sample_innovation(np.tile(theta, (K, 1)), size, rng)
+    assert plain.shape == block.shape == (K, len(theta))
+    for draws in (plain, block):
+        error = draws.std(axis=0, ddof=1) / np.sqrt(K)
+        assert (np.abs(draws.mean(axis=0) - theta) < 4.5 * error).all()
+    deviations = [(plain - theta)[:, :, None] * (plain - theta)[:, None, :] / size]
+    deviations.append((block - theta)[:, :, None] * (block - theta)[:, None, :])
+    gap = deviations[0].mean(axis=0) - deviations[1].mean(axis=0)
+    error = np.sqrt(sum(d.var(axis=0) for d in deviations) / K)
+    assert (np.abs(gap) <= 4.5 * error + 1e-12).all()
+
+
+@every_family
+def test_the_fit_is_the_mean_statistic_and_weights_count(name):
+    family, theta = FAMILIES[name]
+    z = family.sample(np.array(theta), 6, np.random.default_rng(0))
+    algorithm = nb.SequentialMLE(family)
+    weight = np.array([2, 1, 1, 3, 1, 1])
+    fit = algorithm.fit(Data.of(z, None, weight), None)
+    again = algorithm.fit(Data.of(np.repeat(z, weight, axis=0)), None)
+    np.testing.assert_allclose(fit, again)
+    assert algorithm.parameters(fit).shape[0] == 1
+
+
+@every_family
+def test_refit_in_a_batch_does_not_change_the_models_it_is_given(name):
+    family, theta = FAMILIES[name]
+    algorithm = nb.SequentialMLE(family)
+    models = np.tile(theta, (3, 1))
+    x = Rows.without_inputs(1)
+    block = Block(x, algorithm.sample_batch(models, x, np.random.default_rng(0)), 11)
+    moved = algorithm.refit_batch(None, block, models, None)
+    assert np.array_equal(models, np.tile(theta, (3, 1)))
+    assert moved.shape == models.shape
+
+
+def test_refit_by_hand():
+    algorithm = nb.SequentialMLE(families.Poisson())
+    block = Block(Rows.without_inputs(2), np.array([4.0, 6.0]), 8)
+    assert algorithm.refit(None, block, np.array([1.0]), None).tolist() == [2.0]
+
+
+POSTERIORS = {  # data, then mean and sd of the exact posterior of the parameters
+    "gaussian_scalar": ([1.0, 3.0], [2.0], [np.sqrt(2.0)]),
+    "bernoulli": ([1, 1, 1, 0], [0.75], [np.sqrt(3 / (16 * 5))]),
+    "categorical": ([0, 0, 2, 2], [0.5, 0.0, 0.5], [np.sqrt(1 / 20), 0, np.sqrt(1 / 20)]),
+    "poisson": ([2, 3, 4], [3.0], [1.0]),
+    "gamma": ([1.0, 2.0, 3.0] * 2, [2.0], [2 / np.sqrt(11)]),
+    "exponential": ([1.0, 1.0, 2.0, 4.0] * 3, [2.0], [2 / np.sqrt(11)]),
+}
+
+
+@pytest.mark.parametrize("name", POSTERIORS)
+def test_conjugate_posterior_by_hand(name, seed):
+    z, mean, sd = POSTERIORS[name]
+    draws = FAMILIES[name][0].conjugate_posterior(np.array(z), K, np.random.default_rng(seed))
+    assert (np.abs(draws.mean(axis=0) - mean) <= 4.5 * np.array(sd) / np.sqrt(K)).all()
+    fourth = ((draws - mean) ** 4).mean(axis=0)  # the error of a variance, heavy tails included
+    error = np.sqrt(fourth / K)
+    assert (np.abs(draws.var(axis=0) - np.square(sd)) <= 4.5 * error).all()
+
+
+def test_conjugate_posterior_of_mean_and_variance(seed):
+    z = np.random.default_rng(seed).normal(2.0, 3.0, 30)
+    draws = families.GaussianMeanVariance().conjugate_posterior(z, K, np.random.default_rng(seed))
+    error = draws.std(axis=0, ddof=1) / np.sqrt(K)
+    # 1/variance ~ Gamma((n+3)/2, S/2), so the mean variance is S / (n+1)
+    expected = [z.mean(), z.var() * 30 / 31]
+    assert (np.abs(draws.mean(axis=0) - expected) < 4 * error).all()
+
+
+@pytest.mark.parametrize("value", [0, 1])
+def test_a_coin_that_never_lands_on_one_side(value):
+    """As with an unseen category or a count of zero: the vanishing prior gives a point."""
+    z = np.full(5, value)
+    draws = families.Bernoulli().conjugate_posterior(z, 3, np.random.default_rng(0))
+    assert draws.tolist() == [[value]] * 3
+
+
+def test_a_category_never_seen_keeps_probability_zero():
+    run = {"n_draws": 50, "random_state": 0}
+    z = np.array([0, 2, 2, 0, 2])
+    posterior = nb.martingale_posterior(nb.SequentialMLE(families.Categorical(3)), z, **run)
+    assert (posterior.models[:, 1] == 0).all()
+    np.testing.assert_allclose(posterior.models.sum(axis=1), 1.0)
+
+
+def test_parameters():
+    variance = families.GaussianMeanVariance().parameters(np.array([[2.0, 5.0], [2.0, 3.9]]))
+    assert variance.tolist() == [[2.0, 1.0], [2.0, 0.0]]
+    assert nb.SequentialMLE(families.Poisson()).parameters([3.0]).tolist() == [[3.0]]
+
+
+def test_exponential_is_gamma_of_shape_one():
+    assert families.Exponential() == families.Gamma(1.0)
+
+
+BAD = {
+    "coin": (families.Bernoulli(), [0, 2], "data must be 0 or 1 for this family, got 2"),
+    "code": (families.Categorical(3), [0, 3], "whole numbers from 0 to 2 for this family, got 3"),
+    "half": (families.Categorical(3), [0.5], "whole numbers from 0 to 2 for this family, got 0.5"),
+    "negative": (families.Poisson(), [1, -1], "whole numbers, 0 or more for this family, got -1"),
+    "fraction": (families.Poisson(), [1.5], "whole numbers, 0 or more for this family, got 1.5"),
+    "zero": (families.Gamma(2.0), [1.0, 0.0], "data must be positive for this family, got 0"),
+    "columns": (families.Poisson(), [[1, 2]], "data must be one column of numbers, got 2 columns"),
+    "moments": (families.GaussianMeanVariance(), [[1, 2]], "must be one column of numbers"),
+    "wide": (families.Gaussian([1, 1]), [1.0], "must have 2 columns like the covariance, got 1"),
+}
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_data_outside_the_family(name):
+    family, z, message = BAD[name]
+    with pytest.raises(ValueError, match=message):
+        family.statistics(np.array(z))
+
+
+@pytest.mark.parametrize(
+    ("covariance", "message"),
+    [
+        ([[1.0, 0.5], [0.2, 1.0]], r"covariance must be symmetric, got shape \(2, 2\)"),
+        (np.ones((2, 3)), r"covariance must be symmetric, got shape \(2, 3\)"),
+        (-1.0, "covariance must be positive definite"),
+        ([[1.0, 2.0], [2.0, 1.0]], "covariance must be positive definite"),
+    ],
+)
+def test_bad_covariance(covariance, message):
+    with pytest.raises(ValueError, match=message):
+        families.Gaussian(covariance)
+
+
+def test_gaussian_knows_independent_coordinates():
+    assert families.Gaussian([1.0, 4.0]).scale.tolist() == [1.0, 2.0]
+    assert families.Gaussian(COVARIANCE).scale is None
+    np.testing.assert_allclose(families.Gaussian(COVARIANCE).root @ [1, 0], [2**0.5, 0.6 / 2**0.5])

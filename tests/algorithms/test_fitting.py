@@ -1,0 +1,95 @@
+import numpy as np
+import pytest
+import sklearn
+from sklearn.ensemble import BaggingRegressor, RandomForestClassifier
+from sklearn.linear_model import LinearRegression, LogisticRegression, Ridge
+from sklearn.neighbors import KNeighborsRegressor
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.tree import DecisionTreeRegressor
+
+from nearbayes.algorithms.fitting import EstimatorFit, has_no_missing
+from nearbayes.core.data import Data
+
+RNG = np.random.default_rng(0)
+X = RNG.normal(size=(30, 2))
+Y = X @ [1.0, 2.0] + RNG.normal(size=30)
+
+
+def test_the_estimator_is_cloned():
+    estimator = Ridge(3.0)
+    model = EstimatorFit(estimator).fit(Data.of(X, Y), 0)
+    assert model is not estimator
+    assert model.alpha == 3.0
+    assert not hasattr(estimator, "coef_")
+
+
+def test_every_random_state_is_seeded():
+    nested = BaggingRegressor(DecisionTreeRegressor(random_state=1), n_estimators=2, random_state=2)
+    fitting = EstimatorFit(nested)
+    assert set(fitting.seed_names) == {"random_state", "estimator__random_state"}
+    assert fitting.randomised
+    model = fitting.fit(Data.of(X, Y), 17)
+    assert (model.random_state, model.estimator.random_state) == (17, 17)
+    assert (nested.random_state, nested.estimator.random_state) == (2, 1)
+    assert not EstimatorFit(LinearRegression()).randomised
+
+
+def test_weight_names():
+    steps = make_pipeline(StandardScaler(), Ridge())
+    assert EstimatorFit(Ridge()).weight_name == "sample_weight"
+    assert EstimatorFit(steps).weight_name == "ridge__sample_weight"
+    assert EstimatorFit(KNeighborsRegressor()).weight_name is None
+    assert EstimatorFit(make_pipeline(KNeighborsRegressor())).weight_name is None
+    with sklearn.config_context(enable_metadata_routing=True):
+        assert EstimatorFit(steps).weight_name == "sample_weight"
+
+
+@pytest.mark.parametrize(
+    "estimator",
+    [LinearRegression(), make_pipeline(Ridge()), KNeighborsRegressor(3, weights="distance")],
+    ids=["weights", "pipeline", "rows"],
+)
+def test_counts_equal_repeated_rows(estimator):
+    data = Data.of(X, Y, np.arange(30) % 3)
+    fitting = EstimatorFit(estimator)
+    fits = [fitting.fit(rows, 0).predict(X + 0.1) for rows in (data, data.repeat())]
+    np.testing.assert_allclose(*fits)
+
+
+def test_fractions_need_an_estimator_with_weights():
+    with pytest.raises(ValueError, match="whole numbers for an algorithm that takes no weights"):
+        EstimatorFit(KNeighborsRegressor()).fit(Data.of(X, Y, np.full(30, 0.5)), 0)
+
+
+def test_labels_stand_for_codes():
+    model = EstimatorFit(LogisticRegression()).fit(
+        Data.of(X, (Y > 0).astype(np.intp)), 0, np.array(["no", "yes"])
+    )
+    assert model.classes_.tolist() == ["no", "yes"]
+
+
+def test_further_arguments_reach_fit():
+    class Takes(LinearRegression):
+        def fit(self, X, y, sample_weight=None, flavour=None):
+            self.flavour_ = flavour
+            return super().fit(X, y, sample_weight)
+
+    model = EstimatorFit(Takes(), {"flavour": "sweet"}).fit(Data.of(X, Y, 2), 0)
+    assert model.flavour_ == "sweet"
+
+
+def test_packages():
+    class Local(LinearRegression):
+        __module__ = "xgboost.sklearn"
+
+    assert EstimatorFit(RandomForestClassifier()).packages == ()
+    assert EstimatorFit(Local()).packages == ("xgboost",)
+
+
+def test_has_no_missing():
+    values = np.array([1.0, 2.0])
+    assert has_no_missing(values, Ridge()) is values
+    for bad in (np.nan, np.inf):
+        with pytest.raises(ValueError, match="Ridge predicted NaN or infinity"):
+            has_no_missing(np.array([1.0, bad]), Ridge())
