@@ -21,7 +21,7 @@ from nearbayes.core.data import Block, Data, Rows, as_data
 from nearbayes.core.executor import Drawn, OnError, make_draws, timed_on_one_thread
 from nearbayes.core.inputs import as_inputs
 from nearbayes.core.posterior import Posterior, Provenance, installed_versions
-from nearbayes.core.schedule import Schedule, captured, inflation, is_whole
+from nearbayes.core.schedule import Schedule, is_whole
 from nearbayes.core.seeds import Seeds
 from nearbayes.core.types import Algorithm, BatchedAlgorithm, Inputs, Model, Prepares, Rng
 
@@ -92,19 +92,12 @@ def martingale_posterior(
     algorithm : Algorithm or BatchedAlgorithm
         What can fit, refit and sample; see `nearbayes.algorithm` for any two functions.
     data : Data, pair (X, y), or array of observations
-    n_draws : int
-        Number of independent draws (the paper's K).
     schedule : Schedule, optional
         Rows to impute before each refit; default ``Schedule.optimal(refits=8)``.
     inputs : Inputs or str, optional
         Where imputed x come from; default a Polya urn over past inputs.
-    random_state : None, int, numpy Generator, RandomState or SeedSequence
-    n_jobs : int, optional
-        As in joblib; None honours ``joblib.parallel_config``.
-    on_error : "report" or "raise"
-        Report draws that fail and keep the others, or raise the first error.
-    progress : bool, optional
-        Show a progress bar with a cost estimate; None shows it on a terminal.
+    n_draws, random_state, n_jobs, on_error, progress
+        How draws are made; see `Run`.
 
     Returns
     -------
@@ -123,27 +116,26 @@ def martingale_posterior(
     _check_algorithm(algorithm)
     observed = as_data(data)
     plan = Schedule.optimal() if schedule is None else _checked_schedule(schedule)
-    blocks = plan.blocks(observed.n)
     sampler = checked_inputs(inputs, observed)
+    blocks = plan.blocks(observed.n)
     if isinstance(algorithm, BatchedAlgorithm):
         posterior = _batched_posterior(algorithm, observed, blocks, run)
     else:
         prepared = observed if sampler is None else sampler.prepare(observed)
-        posterior = draw_posterior(
-            algorithm,
-            prepared,
-            _MartingalePath(sampler, blocks),
-            run,
-            method="martingale",
-            work=_refit_work(algorithm, prepared, blocks),
-        )
-    share = captured(observed.n, blocks)
+        path, work = _MartingalePath(sampler, blocks), _refit_work(algorithm, prepared, blocks)
+        posterior = draw_posterior(algorithm, prepared, path, run, method="martingale", work=work)
+    return _with_schedule(posterior, plan)
+
+
+def _with_schedule(posterior: Posterior, schedule: Schedule) -> Posterior:
+    """Note in the provenance how the rows were imputed."""
+    n = posterior.provenance.n
     provenance = replace(
         posterior.provenance,
-        schedule=str(plan),
-        blocks=blocks,
-        captured=share,
-        inflation=inflation(observed.n, blocks),
+        schedule=str(schedule),
+        blocks=schedule.blocks(n),
+        captured=schedule.captured(n),
+        inflation=schedule.inflation(n),
     )
     return replace(posterior, provenance=provenance)
 
