@@ -21,7 +21,7 @@ SETTINGS = {"n_draws": 12, "schedule": nb.Schedule.optimal(2), "random_state": 4
 
 
 class SometimesBad(RegressorMixin, BaseEstimator):
-    """Linear regression that goes wrong, in its own way, for some seeds."""
+    """Linear regression that goes wrong, in its own way, in refits with some seeds."""
 
     def __init__(self, way="raise", random_state=None):
         self.way = way
@@ -29,7 +29,8 @@ class SometimesBad(RegressorMixin, BaseEstimator):
 
     def fit(self, X, y):
         self.model_ = LinearRegression().fit(X, y)
-        self.bad_ = self.random_state is not None and self.random_state % 13 == 0
+        imputed = len(y) > 30
+        self.bad_ = imputed and self.random_state % 13 == 0
         if self.bad_ and self.way == "raise":
             raise ArithmeticError("the matrix is a cat")
         return self
@@ -57,6 +58,15 @@ def test_an_estimator_that_fails_in_some_draws_is_reported(way, message):
             SometimesBad(way), n_draws=40, n_refits=3, random_state=2, on_error="raise"
         ).fit(X, Z)
     assert any("raised in draw" in note for note in caught.value.__notes__)
+
+
+def test_nan_on_real_rows_is_the_users_to_see():
+    class AlwaysNaN(SometimesBad):
+        def predict(self, X):
+            return np.full(len(X), np.nan)
+
+    with pytest.raises(ValueError, match="AlwaysNaN predicted NaN or infinity"):
+        nb.PosteriorRegressor(AlwaysNaN(), n_draws=2, random_state=0).fit(X, Z)
 
 
 def test_nan_in_the_last_fit_alone_is_found():

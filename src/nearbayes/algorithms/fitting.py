@@ -20,7 +20,7 @@ from sklearn.utils.validation import has_fit_parameter
 
 from nearbayes.core.data import Data
 
-__all__ = ["EstimatorFit"]
+__all__ = ["EstimatorFit", "has_no_missing"]
 
 
 @dataclass(frozen=True)

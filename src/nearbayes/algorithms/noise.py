@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from scipy.spatial import KDTree
 from sklearn.model_selection import KFold
 
-from nearbayes.algorithms.fitting import EstimatorFit
+from nearbayes.algorithms.fitting import EstimatorFit, has_no_missing
 from nearbayes.algorithms.predictive import Empirical, Frozen, Normal, Predictive, Simulated
 from nearbayes.core.data import Data, Rows
 from nearbayes.core.seeds import integer_seed
@@ -220,7 +220,8 @@ def out_of_fold(fitting: EstimatorFit, data: Data, rng: Rng) -> Array:
     for train, test in folds.split(np.zeros(n)):
         model = fitting.fit(data.select(train), integer_seed(rng))
         held_out = data.select(test)
-        predicted[test] = np.asarray(model.predict(held_out.x)).reshape(held_out.y.shape)
+        there = np.asarray(model.predict(held_out.x), dtype=np.float64)
+        predicted[test] = has_no_missing(there, model).reshape(held_out.y.shape)
     return predicted
 
 
