@@ -1,5 +1,6 @@
 """The example scripts run, and say what their readers are told they say."""
 
+import pathlib
 import re
 
 import command_line
@@ -7,6 +8,8 @@ import demo
 import numpy as np
 import pytest
 import skeleton_algorithm
+
+README = pathlib.Path(__file__).parents[2] / "README.md"
 
 
 def test_a_command_line_program_is_an_algorithm(capsys):
@@ -27,6 +30,17 @@ def test_the_command_line_program_fits_the_least_squares_line():
 def test_the_skeleton_runs(capsys):
     skeleton_algorithm.main()
     assert "the truth is 1" in capsys.readouterr().out
+
+
+def test_the_code_of_the_readme_runs(capsys):
+    blocks = re.findall(r"```python\n(.*?)```", README.read_text(), flags=re.DOTALL)
+    assert len(blocks) == 2
+    names = {}
+    for block in blocks:
+        exec(block.replace("n_draws=50, n_jobs=-1", "n_draws=3"), names)
+    assert "captures 70.0% of the posterior variance" in capsys.readouterr().out
+    assert len(names["model"].posterior_) == 3
+    assert names["reg"].posterior_.provenance.n_draws == 50
 
 
 def test_prediction_sets_of_the_demo():
