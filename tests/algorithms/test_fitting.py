@@ -3,6 +3,7 @@ import pytest
 import sklearn
 from sklearn.ensemble import BaggingRegressor, RandomForestClassifier
 from sklearn.linear_model import LinearRegression, LogisticRegression, Ridge
+from sklearn.model_selection import GridSearchCV
 from sklearn.neighbors import KNeighborsRegressor
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -33,6 +34,14 @@ def test_every_random_state_is_seeded():
     assert (model.random_state, model.estimator.random_state) == (17, 17)
     assert (nested.random_state, nested.estimator.random_state) == (2, 1)
     assert not EstimatorFit(LinearRegression()).randomised
+
+
+def test_every_part_is_fitted_on_one_thread():
+    forest = RandomForestClassifier(3, n_jobs=-1)
+    inner = GridSearchCV(forest, {"max_depth": [1]}, n_jobs=2, cv=2)
+    model = EstimatorFit(inner).fit(Data.of(X, (Y > 0).astype(int)), 0)
+    assert (model.n_jobs, model.estimator.n_jobs, model.best_estimator_.n_jobs) == (1, 1, 1)
+    assert (inner.n_jobs, forest.n_jobs) == (2, -1)
 
 
 def test_weight_names():

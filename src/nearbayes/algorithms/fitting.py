@@ -40,8 +40,16 @@ class EstimatorFit:
     @cached_property
     def seed_names(self) -> tuple[str, ...]:
         """Parameters of the estimator and its parts that are called `random_state`."""
-        names = self.estimator.get_params(deep=True)
-        return tuple(name for name in names if f"__{name}".endswith("__random_state"))
+        return self._parameters("random_state")
+
+    @cached_property
+    def thread_names(self) -> tuple[str, ...]:
+        """Parameters of the estimator and its parts that say how many threads to use."""
+        return self._parameters("n_jobs") + self._parameters("thread_count")
+
+    def _parameters(self, name: str) -> tuple[str, ...]:
+        full_names = self.estimator.get_params(deep=True)
+        return tuple(full for full in full_names if f"__{full}".endswith(f"__{name}"))
 
     @property
     def randomised(self) -> bool:
@@ -67,7 +75,10 @@ class EstimatorFit:
         return () if root in ("sklearn", "__main__", "nearbayes") else (root,)
 
     def fit(self, data: Data, seed: int, labels: NDArray[Any] | None = None) -> Any:
-        """Fit a clone with a fresh seed.
+        """Fit a clone with a fresh seed, on one thread.
+
+        XGBoost and LightGBM start as many threads as there are cores, whatever limit their
+        thread pool has; beside other busy processes that is many times slower than one.
 
         Parameters
         ----------
@@ -78,7 +89,8 @@ class EstimatorFit:
             Class labels that the codes in ``data.y`` stand for.
         """
         model = clone(self.estimator)
-        model.set_params(**dict.fromkeys(self.seed_names, seed))
+        seeds, threads = dict.fromkeys(self.seed_names, seed), dict.fromkeys(self.thread_names, 1)
+        model.set_params(**seeds, **threads)
         name = self.weight_name
         rows = data.repeat() if data.count is not None and name is None else data
         weight = {name: rows.count} if name is not None and rows.count is not None else {}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import platform
+import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from importlib import metadata
@@ -32,8 +33,8 @@ def installed_versions(*packages: str) -> dict[str, str]:
     for package in ("nearbayes", "numpy", "scipy", "scikit-learn", "joblib", *packages):
         try:
             versions[package] = metadata.version(package)
-        except metadata.PackageNotFoundError:  # a module that is not a distribution of its own
-            versions[package] = "unknown"
+        except metadata.PackageNotFoundError:  # a module of a distribution with another name
+            versions[package] = getattr(sys.modules.get(package), "__version__", "unknown")
     return versions
 
 
