@@ -1,6 +1,7 @@
 import numpy as np
 import pytest
 import sklearn
+from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.ensemble import BaggingRegressor, RandomForestClassifier
 from sklearn.linear_model import LinearRegression, LogisticRegression, Ridge
 from sklearn.model_selection import GridSearchCV
@@ -15,6 +16,20 @@ from nearbayes.core.data import Data
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(30, 2))
 Y = X @ [1.0, 2.0] + RNG.normal(size=30)
+
+
+class Threaded(RegressorMixin, BaseEstimator):
+    """An estimator of another package, with threads of its own."""
+
+    def __init__(self, level=1.0, n_jobs=None):
+        self.level = level
+        self.n_jobs = n_jobs
+
+    def fit(self, X, y):
+        return self
+
+    def predict(self, X):
+        return np.full(len(X), self.level)
 
 
 def test_the_estimator_is_cloned():
@@ -37,11 +52,13 @@ def test_every_random_state_is_seeded():
 
 
 def test_every_part_is_fitted_on_one_thread():
-    forest = RandomForestClassifier(3, n_jobs=-1)
-    inner = GridSearchCV(forest, {"max_depth": [1]}, n_jobs=2, cv=2)
-    model = EstimatorFit(inner).fit(Data.of(X, (Y > 0).astype(int)), 0)
-    assert (model.n_jobs, model.estimator.n_jobs, model.best_estimator_.n_jobs) == (1, 1, 1)
-    assert (inner.n_jobs, forest.n_jobs) == (2, -1)
+    threaded = Threaded(n_jobs=8)
+    steps = make_pipeline(StandardScaler(), GridSearchCV(threaded, {"level": [1.0]}, n_jobs=2))
+    fitting = EstimatorFit(steps)
+    assert fitting.thread_names == ("gridsearchcv__estimator__n_jobs",)
+    assert fitting.fit(Data.of(X, Y), 0)[-1].best_estimator_.n_jobs == 1
+    assert threaded.n_jobs == 8
+    assert EstimatorFit(RandomForestClassifier(n_jobs=4)).thread_names == ()
 
 
 def test_weight_names():

@@ -6,7 +6,7 @@ kind of table.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -40,16 +40,24 @@ class EstimatorFit:
     @cached_property
     def seed_names(self) -> tuple[str, ...]:
         """Parameters of the estimator and its parts that are called `random_state`."""
-        return self._parameters("random_state")
+        return tuple(name for name, _ in self._parameters("random_state"))
 
     @cached_property
     def thread_names(self) -> tuple[str, ...]:
-        """Parameters of the estimator and its parts that say how many threads to use."""
-        return self._parameters("n_jobs") + self._parameters("thread_count")
+        """Parameters that say how many threads to use, of parts that joblib cannot tell.
 
-    def _parameters(self, name: str) -> tuple[str, ...]:
-        full_names = self.estimator.get_params(deep=True)
-        return tuple(full for full in full_names if f"__{full}".endswith(f"__{name}"))
+        scikit-learn's own estimators are capped by the executor.
+        """
+        found = (*self._parameters("n_jobs"), *self._parameters("thread_count"))
+        return tuple(name for name, part in found if not _is_from_sklearn(part))
+
+    def _parameters(self, name: str) -> Iterator[tuple[str, Any]]:
+        """Full names of the parameters called `name`, with the part each belongs to."""
+        parts = {"": self.estimator, **self.estimator.get_params(deep=True)}
+        for full in parts:
+            owner, _, last = full.rpartition("__")
+            if last == name:
+                yield full, parts[owner]
 
     @property
     def randomised(self) -> bool:
@@ -77,7 +85,7 @@ class EstimatorFit:
     def fit(self, data: Data, seed: int, labels: NDArray[Any] | None = None) -> Any:
         """Fit a clone with a fresh seed, on one thread.
 
-        XGBoost and LightGBM start as many threads as there are cores, whatever limit their
+        XGBoost and LightGBM would start as many threads as there are cores, whatever limit their
         thread pool has; beside other busy processes that is many times slower than one.
 
         Parameters
@@ -96,6 +104,13 @@ class EstimatorFit:
         weight = {name: rows.count} if name is not None and rows.count is not None else {}
         y = rows.y if labels is None else labels[rows.y]
         return model.fit(rows.x, y, **weight, **self.params)
+
+
+def _is_from_sklearn(part: Any) -> bool:
+    """Tell scikit-learn's estimators, subclasses too, from those that only share its base."""
+    shared = ("sklearn.base", "sklearn.utils")
+    modules = [each.__module__ for each in type(part).__mro__]
+    return any(name.startswith("sklearn.") and not name.startswith(shared) for name in modules)
 
 
 def has_no_missing(predictions: NDArray[np.float64], estimator: Any) -> NDArray[np.float64]:
