@@ -2,7 +2,11 @@ import numpy as np
 import pytest
 import sklearn
 from sklearn.base import BaseEstimator, RegressorMixin
-from sklearn.ensemble import BaggingRegressor, RandomForestClassifier
+from sklearn.ensemble import (
+    BaggingRegressor,
+    HistGradientBoostingRegressor,
+    RandomForestClassifier,
+)
 from sklearn.linear_model import LinearRegression, LogisticRegression, Ridge
 from sklearn.model_selection import GridSearchCV
 from sklearn.neighbors import KNeighborsRegressor
@@ -11,7 +15,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeRegressor
 
 from nearbayes.algorithms.fitting import EstimatorFit, has_no_missing
-from nearbayes.core.data import Data
+from nearbayes.core.data import Block, Data, Rows
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(30, 2))
@@ -59,6 +63,17 @@ def test_every_part_is_fitted_on_one_thread():
     assert fitting.fit(Data.of(X, Y), 0)[-1].best_estimator_.n_jobs == 1
     assert threaded.n_jobs == 8
     assert EstimatorFit(RandomForestClassifier(n_jobs=4)).thread_names == ()
+
+
+def test_smallest_leaves_of_boosting_grow_with_imputed_rows():
+    boosting = make_pipeline(StandardScaler(), HistGradientBoostingRegressor(min_samples_leaf=4))
+    fitting = EstimatorFit(boosting)
+    data = Data.of(X, Y)
+    block = Block(Rows.every(X), Y, total=60)
+    assert fitting.fit(data, 0)[-1].min_samples_leaf == 4
+    assert fitting.fit(data.extend(block), 0)[-1].min_samples_leaf == 8
+    assert fitting.fit(data.replaced_by(block), 0)[-1].min_samples_leaf == 4
+    assert EstimatorFit(DecisionTreeRegressor(min_samples_leaf=4)).leaf_sizes == {}
 
 
 def test_weight_names():

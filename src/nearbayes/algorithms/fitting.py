@@ -15,12 +15,15 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn import get_config
 from sklearn.base import clone
+from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import has_fit_parameter
 
 from nearbayes.core.data import Data
 
 __all__ = ["EstimatorFit", "has_no_missing"]
+
+HISTOGRAM_BOOSTING = (HistGradientBoostingClassifier, HistGradientBoostingRegressor)
 
 
 @dataclass(frozen=True)
@@ -50,6 +53,20 @@ class EstimatorFit:
         """
         found = (*self._parameters("n_jobs"), *self._parameters("thread_count"))
         return tuple(name for name, part in found if not _is_from_sklearn(part))
+
+    @cached_property
+    def leaf_sizes(self) -> dict[str, int]:
+        """Smallest leaves of histogram boosting, by full parameter name.
+
+        They count rows, and imputed rows repeat old inputs: kept as they are, leaves would shrink
+        to fewer and fewer distinct rows as data grows, and each refit would overfit more than the
+        last. They grow with the data instead (benchmarks/leaf_size.py).
+        """
+        return {
+            name: part.min_samples_leaf
+            for name, part in self._parameters("min_samples_leaf")
+            if isinstance(part, HISTOGRAM_BOOSTING)
+        }
 
     def _parameters(self, name: str) -> Iterator[tuple[str, Any]]:
         """Full names of the parameters called `name`, with the part each belongs to."""
@@ -98,7 +115,9 @@ class EstimatorFit:
         """
         model = clone(self.estimator)
         seeds, threads = dict.fromkeys(self.seed_names, seed), dict.fromkeys(self.thread_names, 1)
-        model.set_params(**seeds, **threads)
+        growth = data.size / data.n
+        leaves = {name: round(growth * size) for name, size in self.leaf_sizes.items()}
+        model.set_params(**seeds, **threads, **leaves)
         name = self.weight_name
         rows = data.repeat() if data.count is not None and name is None else data
         weight = {name: rows.count} if name is not None and rows.count is not None else {}
