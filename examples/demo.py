@@ -24,13 +24,11 @@ import nearbayes as nb
 from nearbayes.metrics import accuracy, coverage, crps_samples, log_score, width
 
 PICTURE = pathlib.Path("nearbayes_demo.png")
-# Four blocks of n/4: for trees a short horizon predicts best (see docs/design.md).
-SCHEDULE = nb.Schedule.arithmetic(horizon=1.0, block=0.25)
 COMMON = {"n_draws": 50, "n_jobs": 2, "random_state": 0}
 METHODS = {
     "base model": {"n_refits": 0, "n_draws": 1},
     "bagging": {"method": "bootstrap"},
-    "nearbayes": {"schedule": SCHEDULE},
+    "nearbayes": {},
 }
 
 
@@ -46,7 +44,7 @@ def classification(console: Console) -> dict[str, Any]:
     X, y = load_breast_cancer(return_X_y=True)
     parts = train_test_split(X, y, test_size=0.4, random_state=0, stratify=y)
     X_train, X_test, y_train, y_test = parts
-    estimator = HistGradientBoostingClassifier(max_iter=30, max_leaf_nodes=8)
+    estimator = HistGradientBoostingClassifier()
     table = make_table(
         f"Is a tumour benign? Breast cancer, {len(y_train)} rows to train, {len(y_test)} to test",
         ["log score", "accuracy", "90 % sets: cover", "mean size", "90 % interval of p: width"],
@@ -68,7 +66,7 @@ def classification(console: Console) -> dict[str, Any]:
 def regression(console: Console) -> dict[str, Any]:
     X, y = load_diabetes(return_X_y=True)
     X_train, X_test, y_train, y_test = train_test_split(X, y, test_size=0.4, random_state=0)
-    estimator = HistGradientBoostingRegressor(learning_rate=0.05, max_iter=60, max_leaf_nodes=8)
+    estimator = HistGradientBoostingRegressor()
     table = make_table(
         f"How far will diabetes go? {len(y_train)} rows to train, {len(y_test)} to test",
         ["CRPS", "RMSE", "90 % intervals of y: cover", "width"],
