@@ -54,8 +54,6 @@ def test_uncertainty_adds_up(fitted):
     split = fitted.predict_uncertainty(X)
     np.testing.assert_allclose(split.total, split.aleatoric + split.epistemic, atol=1e-12)
     assert (split.epistemic >= 0).all()
-    far = fitted.predict_uncertainty(X + 100.0).epistemic.mean()
-    assert far >= 0  # far away all draws may agree that one class wins
     between = (X[Y == 1].mean(axis=0) + X[Y == 2].mean(axis=0))[None] / 2
     assert fitted.predict_uncertainty(between).total > np.median(split.total)
 
