@@ -137,7 +137,7 @@ def test_linear_regression(seed):
     X = rng.normal(size=(200, 4))
     y = X @ [1.0, -2.0, 0.0, 0.5] + 0.7 * rng.normal(size=200)
     model = nb.PosteriorRegressor(
-        LinearRegression(), n_draws=500, n_refits=8, random_state=seed + 1
+        LinearRegression(), n_draws=500, n_refits=8, random_state=seed
     ).fit(X, y)
     design = np.column_stack([X, np.ones(200)])
     fit = LinearRegression().fit(X, y)
@@ -155,9 +155,7 @@ def test_logistic_regression(seed):
     X = rng.normal(size=(200, 4))
     y = rng.random(200) < 1 / (1 + np.exp(-(X @ [0.5, -0.5, 0.0, 0.25])))
     estimator = LogisticRegression(C=1e6)
-    model = nb.PosteriorClassifier(estimator, n_draws=500, n_refits=8, random_state=seed + 1).fit(
-        X, y
-    )
+    model = nb.PosteriorClassifier(estimator, n_draws=500, n_refits=8, random_state=seed).fit(X, y)
     design = np.column_stack([X, np.ones(200)])
     p = estimator.fit(X, y).predict_proba(X)[:, 1]
     laplace = np.sqrt(np.diag(np.linalg.inv(design.T * (p * (1 - p)) @ design)))
