@@ -10,12 +10,12 @@ from sklearn.svm import LinearSVC
 
 import nearbayes as nb
 from nearbayes.algorithms.estimator import (
-    EXACT_WITH_MEANS,
     ClassifierAlgorithm,
     DensityAlgorithm,
     NoisyRegressor,
     RegressorAlgorithm,
 )
+from nearbayes.algorithms.fitting import EXACT_WITH_MEANS
 from nearbayes.algorithms.noise import GaussianNoise
 from nearbayes.core.data import Block, Data, Rows
 

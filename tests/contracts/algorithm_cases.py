@@ -26,6 +26,7 @@ from sklearn.neighbors import KernelDensity
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeRegressor
+from xgboost import XGBClassifier, XGBRegressor
 
 import nearbayes as nb
 from nearbayes import families
@@ -113,6 +114,7 @@ def regressor(estimator: Any, noise: Any = "gaussian") -> Callable[[], Any]:
 
 
 SMALL_TREES = {"max_iter": 5, "min_samples_leaf": 3}
+FEW_ROUNDS = {"n_estimators": 5, "max_depth": 3, "enable_categorical": True}
 CASES = [
     Case("functions", lambda: nb.algorithm(_mean, _around), regression),
     Case(
@@ -150,6 +152,15 @@ CASES = [
     Case("gp_own", regressor(GaussianProcessRegressor(alpha=0.5), "estimator"), regression),
     Case("tree", regressor(DecisionTreeRegressor(max_depth=3)), regression),
     Case("boosting", regressor(HistGradientBoostingRegressor(**SMALL_TREES)), regression),
+    Case("xgboost_two_classes", classifier(XGBClassifier(**FEW_ROUNDS)), frame),
+    Case("xgboost_three_classes", classifier(XGBClassifier(**FEW_ROUNDS)), classification),
+    Case(
+        "xgboost_subsample", classifier(XGBClassifier(**FEW_ROUNDS, subsample=0.7)), classification
+    ),
+    Case("xgboost_regression", regressor(XGBRegressor(**FEW_ROUNDS)), regression),
+    Case(
+        "xgboost_two_outputs", regressor(XGBRegressor(**FEW_ROUNDS)), lambda: regression(outputs=2)
+    ),
     Case(
         "mixture",
         lambda: nb.DensityAlgorithm.of(GaussianMixture(2)),

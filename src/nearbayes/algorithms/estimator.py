@@ -11,18 +11,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.dummy import DummyClassifier
-from sklearn.linear_model import (
-    ElasticNet,
-    GammaRegressor,
-    Lasso,
-    LinearRegression,
-    LogisticRegression,
-    PoissonRegressor,
-    Ridge,
-    TweedieRegressor,
-)
-from sklearn.naive_bayes import BernoulliNB, CategoricalNB, GaussianNB, MultinomialNB
 
+from nearbayes.algorithms.adapters import fitting_of
 from nearbayes.algorithms.fitting import EstimatorFit, has_no_missing
 from nearbayes.algorithms.noise import Noise, NoiseName, learn_noise
 from nearbayes.algorithms.predictive import CategoricalPredictive, Predictive
@@ -36,20 +26,6 @@ __all__ = ["ClassifierAlgorithm", "DensityAlgorithm", "NoisyRegressor", "Regress
 
 Array = NDArray[np.float64]
 
-# Estimators whose weights are exactly repeated rows. Others may take weights, too, but count rows
-# in minimum leaf sizes, subsamples or inner splits, so counts would change what they learn.
-EXACT_WITH_WEIGHTS = (BernoulliNB, CategoricalNB, GaussianNB, LogisticRegression, MultinomialNB)
-# Estimators for which the mean label of a row and its count say all that its labels say.
-EXACT_WITH_MEANS = (
-    ElasticNet,
-    GammaRegressor,
-    Lasso,
-    LinearRegression,
-    PoissonRegressor,
-    Ridge,
-    TweedieRegressor,
-)
-
 
 @dataclass(frozen=True)
 class ClassifierAlgorithm:
@@ -61,6 +37,8 @@ class ClassifierAlgorithm:
         The estimator and what its `fit` is called with.
     classes : array of shape (n_classes,), optional
         Class labels; learned from the data when left out.
+    labels : array of shape (n_classes,), optional
+        What the estimator calls the classes: mostly the same.
 
     Examples
     --------
@@ -76,20 +54,18 @@ class ClassifierAlgorithm:
 
     fitting: EstimatorFit
     classes: NDArray[Any] | None = None
+    labels: NDArray[Any] | None = None
     link: Link = "logit"
 
     @classmethod
     def of(cls, estimator: Any, **fit_params: Any) -> ClassifierAlgorithm:
         """Wrap a classifier; further arguments go to its `fit`."""
-        return cls(EstimatorFit(estimator, fit_params))
+        return cls(fitting_of(estimator, fit_params))
 
     @property
     def accepts_counts(self) -> Counts:
-        """Labels with counts, where the estimator's weights are exactly repeated rows."""
-        estimator = self.fitting.estimator
-        exact = type(estimator) in EXACT_WITH_WEIGHTS
-        # class_weight="balanced" counts rows, not weights
-        return "labels" if exact and getattr(estimator, "class_weight", None) is None else False
+        """Labels with counts, where that is exactly repeated rows."""
+        return self.fitting.accepts_counts
 
     @property
     def randomised(self) -> bool:
@@ -115,17 +91,19 @@ class ClassifierAlgorithm:
                 f"y must have at least 2 classes, got only the class {classes[0]!r}: "
                 "there is nothing to classify."
             )
-        return replace(self, classes=classes), replace(data, y=codes.astype(np.intp))
+        fitting, labels = self.fitting.for_classes(classes)
+        prepared = replace(self, fitting=fitting, classes=classes, labels=labels)
+        return prepared, replace(data, y=codes.astype(np.intp))
 
     def fit(self, data: Data, rng: Rng) -> Any:
         """Fit a clone; data with one class left gives that class probability 1."""
         if len(np.unique(data.y)) == 1:  # a bootstrap sample that lost the others
-            return DummyClassifier().fit(data.x, self.classes[data.y])  # type: ignore[index]
-        return self.fitting.fit(data, integer_seed(rng), self.classes)
+            return DummyClassifier().fit(data.x, self.labels[data.y])  # type: ignore[index]
+        return self.fitting.fit(data, integer_seed(rng), self.labels)
 
     def refit(self, data: Data, new: Block, model: Any, rng: Rng) -> Any:
         """Fit a clone from scratch on real and imputed rows."""
-        return self.fitting.fit(data, integer_seed(rng), self.classes)
+        return self.fitting.fit(data, integer_seed(rng), self.labels)
 
     def sample(self, model: Any, x: Rows, rng: Rng) -> NDArray[np.intp]:
         """Class codes drawn from the predicted probabilities."""
@@ -133,10 +111,10 @@ class ClassifierAlgorithm:
 
     def predict(self, model: Any, x: Table) -> Array:
         """Class probabilities, shape (n_rows, n_classes), in the order of `classes`."""
-        assert self.classes is not None
+        assert self.labels is not None
         seen = has_no_missing(np.asarray(model.predict_proba(x), dtype=np.float64), model)
-        probabilities = np.zeros((len(seen), len(self.classes)))
-        probabilities[:, np.searchsorted(self.classes, model.classes_)] = seen
+        probabilities = np.zeros((len(seen), len(self.labels)))
+        probabilities[:, np.searchsorted(self.labels, model.classes_)] = seen
         return np.asarray(probabilities / probabilities.sum(axis=1, keepdims=True))
 
     def predictive(self, model: Any, x: Table) -> CategoricalPredictive:
@@ -186,12 +164,12 @@ class RegressorAlgorithm:
         cls, estimator: Any, noise: NoiseName | Callable[..., Any] = "gaussian", **fit_params: Any
     ) -> RegressorAlgorithm:
         """Wrap a regressor; further arguments go to its `fit`."""
-        return cls(EstimatorFit(estimator, fit_params), noise)
+        return cls(fitting_of(estimator, fit_params), noise)
 
     @property
     def accepts_counts(self) -> Counts:
         """Mean labels with counts, where that is exact."""
-        return "means" if type(self.fitting.estimator) in EXACT_WITH_MEANS else False
+        return self.fitting.accepts_counts
 
     @property
     def randomised(self) -> bool:

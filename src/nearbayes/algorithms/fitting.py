@@ -9,21 +9,46 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn import get_config
 from sklearn.base import clone
 from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
+from sklearn.linear_model import (
+    ElasticNet,
+    GammaRegressor,
+    Lasso,
+    LinearRegression,
+    LogisticRegression,
+    PoissonRegressor,
+    Ridge,
+    TweedieRegressor,
+)
+from sklearn.naive_bayes import BernoulliNB, CategoricalNB, GaussianNB, MultinomialNB
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import has_fit_parameter
 
-from nearbayes.core.data import Data
+from nearbayes.algorithms.targets import row_weights
+from nearbayes.core.data import Counts, Data
 
 __all__ = ["EstimatorFit", "has_no_missing"]
 
 HISTOGRAM_BOOSTING = (HistGradientBoostingClassifier, HistGradientBoostingRegressor)
+# Estimators whose weights are exactly repeated rows. Others may take weights, too, but count rows
+# in minimum leaf sizes, subsamples or inner splits, so counts would change what they learn.
+EXACT_WITH_WEIGHTS = (BernoulliNB, CategoricalNB, GaussianNB, LogisticRegression, MultinomialNB)
+# Estimators for which the mean label of a row and its count say all that its labels say.
+EXACT_WITH_MEANS = (
+    ElasticNet,
+    GammaRegressor,
+    Lasso,
+    LinearRegression,
+    PoissonRegressor,
+    Ridge,
+    TweedieRegressor,
+)
 
 
 @dataclass(frozen=True)
@@ -39,6 +64,23 @@ class EstimatorFit:
 
     estimator: Any
     params: Mapping[str, Any] = field(default_factory=dict)
+
+    # Whether weights sum to n, so that regularisation in units of rows keeps its strength.
+    normalises_weights: ClassVar[bool] = False
+
+    @property
+    def accepts_counts(self) -> Counts:
+        """Which short form of repeated rows is exactly equivalent to them, if any."""
+        if type(self.estimator) in EXACT_WITH_MEANS:
+            return "means"
+        exact = type(self.estimator) in EXACT_WITH_WEIGHTS
+        # class_weight="balanced" counts rows, not weights
+        balanced = getattr(self.estimator, "class_weight", None) is not None
+        return "labels" if exact and not balanced else False
+
+    def for_classes(self, classes: NDArray[Any]) -> tuple[Self, NDArray[Any]]:
+        """How to fit these classes, and what the estimator is to call them."""
+        return self, classes
 
     @cached_property
     def seed_names(self) -> tuple[str, ...]:
@@ -113,16 +155,24 @@ class EstimatorFit:
         labels : array, optional
             Class labels that the codes in ``data.y`` stand for.
         """
-        model = clone(self.estimator)
-        seeds, threads = dict.fromkeys(self.seed_names, seed), dict.fromkeys(self.thread_names, 1)
-        growth = data.size / data.n
-        leaves = {name: round(growth * size) for name, size in self.leaf_sizes.items()}
-        model.set_params(**seeds, **threads, **leaves)
-        name = self.weight_name
-        rows = data.repeat() if data.count is not None and name is None else data
-        weight = {name: rows.count} if name is not None and rows.count is not None else {}
+        model = self.configured(seed, data.size / data.n)
+        rows = data.repeat() if data.count is not None and self.weight_name is None else data
         y = rows.y if labels is None else labels[rows.y]
-        return model.fit(rows.x, y, **weight, **self.params)
+        return model.fit(rows.x, y, **self._weights(rows), **self.params)
+
+    def configured(self, seed: int, growth: float = 1.0) -> Any:
+        """A clone with its seed, one thread, and leaves as large as `growth` of the data asks."""
+        seeds, threads = dict.fromkeys(self.seed_names, seed), dict.fromkeys(self.thread_names, 1)
+        leaves = {name: round(growth * size) for name, size in self.leaf_sizes.items()}
+        return clone(self.estimator).set_params(**seeds, **threads, **leaves)
+
+    def _weights(self, data: Data) -> dict[str, NDArray[np.float64]]:
+        """Sample weights as an argument of `fit`, where there are any to give."""
+        if self.weight_name is None:
+            return {}
+        if self.normalises_weights and data.size != data.n:
+            return {self.weight_name: row_weights(data)}
+        return {} if data.count is None else {self.weight_name: data.count}
 
 
 def _is_from_sklearn(part: Any) -> bool:

@@ -16,7 +16,6 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import column_or_1d
 
 from nearbayes.algorithms.estimator import ClassifierAlgorithm
-from nearbayes.algorithms.fitting import EstimatorFit
 from nearbayes.core.data import Data
 from nearbayes.core.engine import DrawWarning
 from nearbayes.core.executor import OnError
@@ -142,9 +141,7 @@ class PosteriorClassifier(ClassifierMixin, PosteriorEstimator):  # type: ignore[
         labels = column_or_1d(y, warn=True)
         data = Data.of(table, labels, sample_weight)
         check_classification_targets(labels)
-        algorithm = ClassifierAlgorithm(
-            EstimatorFit(self._base_estimator(), self._routed(fit_params))
-        )
+        algorithm = ClassifierAlgorithm.of(self._base_estimator(), **self._routed(fit_params))
         self._fit_posterior(algorithm, data)
         self.classes_ = self.posterior_.algorithm.classes
         self._warn_of_lost_classes()
@@ -197,8 +194,9 @@ class PosteriorClassifier(ClassifierMixin, PosteriorEstimator):  # type: ignore[
     def _warn_of_lost_classes(self) -> None:
         """Say when draws never saw a class: bootstrap samples can lose a rare one."""
         seen = [set(draw.classes_.tolist()) for draw in self.posterior_.draws]
-        for label in self.classes_.tolist():
-            lost = sum(label not in classes for classes in seen)
+        names = self.posterior_.algorithm.labels.tolist()
+        for label, name in zip(self.classes_.tolist(), names, strict=True):
+            lost = sum(name not in classes for classes in seen)
             if lost:
                 warnings.warn(
                     f"class {label!r} was in no resampled row of {lost} of {len(seen)} draws, "

@@ -13,7 +13,7 @@ from sklearn.utils import check_array
 from sklearn.utils.validation import column_or_1d
 
 from nearbayes.algorithms.estimator import RegressorAlgorithm
-from nearbayes.algorithms.fitting import EstimatorFit
+from nearbayes.algorithms.adapters import fitting_of
 from nearbayes.algorithms.noise import NoiseName
 from nearbayes.algorithms.predictive import Predictive
 from nearbayes.core.data import Data, Rows
@@ -108,7 +108,7 @@ class PosteriorRegressor(RegressorMixin, PosteriorEstimator):  # type: ignore[mi
         """
         table = self._table(X, reset=True)
         data = Data.of(table, self._checked_target(y), sample_weight)
-        fitting = EstimatorFit(self._base_estimator(), self._routed(fit_params))
+        fitting = fitting_of(self._base_estimator(), self._routed(fit_params))
         self._fit_posterior(RegressorAlgorithm(fitting, self.noise), data)
         return self
 

@@ -1,0 +1,36 @@
+"""Adapters: which way of fitting an estimator of the user gets."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from nearbayes.algorithms.fitting import EstimatorFit
+
+__all__ = ["fitting_of"]
+
+
+def fitting_of(estimator: Any, params: Mapping[str, Any]) -> EstimatorFit:
+    """How to fit an estimator: by the adapter of its library, or as any scikit-learn estimator.
+
+    A subclass of the user's may do anything in its `fit`, so it is fitted by that.
+
+    Parameters
+    ----------
+    estimator : scikit-learn estimator
+    params : mapping
+        Further keyword arguments of `fit`.
+
+    Examples
+    --------
+    >>> from sklearn.linear_model import Ridge
+    >>> type(fitting_of(Ridge(), {})).__name__
+    'EstimatorFit'
+    """
+    kind = type(estimator)
+    library = kind.__module__.partition(".")[0]
+    if library == "xgboost" and kind.__name__ in ("XGBClassifier", "XGBRegressor"):
+        from nearbayes.algorithms.xgboost import XGBoostFit
+
+        return XGBoostFit(estimator, params)
+    return EstimatorFit(estimator, params)

@@ -1,0 +1,92 @@
+r"""Targets: labels and weights, one per input row, that say all that repeated rows would say.
+
+Design section 6.1. A loss that is linear in the label, up to terms without the model, has the same
+gradients for m repeated rows :math:`(x, y_1), ..., (x, y_m)` as for one row
+:math:`(x, \bar y)` of weight m. Squared loss is such a loss, so are the Poisson, gamma and Tweedie
+deviances, and the log loss of two classes, where :math:`\bar y` is the fraction of ones. With more
+classes the counts of each class take the place of :math:`\bar y`.
+
+Weights sum to the number of *real* rows, n, however many rows are imputed. Ridge penalties and
+smallest leaves are given in units of rows; left alone, they would mean less and less as rows are
+imputed, and every refit would be regularised less than the first fit, although imputed rows bring
+no new information. Measured on 20 data sets: `experiments/classification/README.md`.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from nearbayes.core.data import Data
+from nearbayes.core.tables import n_rows
+
+__all__ = ["class_codes", "class_weights", "mean_targets", "row_weights"]
+
+Array = NDArray[np.float64]
+
+
+def row_weights(data: Data) -> Array:
+    """Weight of each observation, summing to n, shape (n_observations,).
+
+    Examples
+    --------
+    >>> real = Data.of(np.zeros((2, 1)), [0, 1])
+    >>> grown = Data(real.table, np.array([0, 1, 1, 1]), np.array([0, 1, 0, 1]), real=real)
+    >>> row_weights(grown).tolist()
+    [0.5, 0.5, 0.5, 0.5]
+    """
+    return np.asarray(data.counts * (data.n / data.size))
+
+
+def class_weights(data: Data, n_classes: int) -> Array:
+    """Weight of each class at each row of the table, shape (n_table_rows, n_classes).
+
+    Examples
+    --------
+    >>> data = Data(np.zeros((2, 1)), np.array([0, 0, 1]), np.array([0, 1, 1]))
+    >>> class_weights(data, 2).tolist()
+    [[1.0, 1.0], [0.0, 1.0]]
+    """
+    cell = data.positions * n_classes + data.y
+    weights = np.bincount(cell, row_weights(data), minlength=n_rows(data.table) * n_classes)
+    return np.asarray(weights.reshape(-1, n_classes))
+
+
+def mean_targets(data: Data) -> tuple[Array, Array]:
+    """Mean outcome and weight at each row of the table, both of shape (n_table_rows,).
+
+    Rows without an observation have weight 0 and the overall mean, which any loss can bear.
+
+    Examples
+    --------
+    >>> data = Data(np.zeros((3, 1)), np.array([0, 0, 1]), np.array([1.0, 2.0, 3.0]))
+    >>> [array.tolist() for array in mean_targets(data)]
+    [[1.5, 3.0, 2.0], [2.0, 1.0, 0.0]]
+    """
+    rows, weights = n_rows(data.table), row_weights(data)
+    total = np.bincount(data.positions, weights, minlength=rows)
+    sums = np.bincount(data.positions, weights * data.y, minlength=rows)
+    overall = sums.sum() / total.sum()
+    means = np.divide(sums, total, out=np.full(rows, overall), where=total > 0)
+    return means, np.asarray(total)
+
+
+def class_codes(labels: ArrayLike, classes: NDArray[Any], name: str) -> NDArray[np.intp]:
+    """Position of each label in the sorted `classes`; `name` is the argument they came by.
+
+    Examples
+    --------
+    >>> class_codes(["b", "a"], np.array(["a", "b"]), "eval_set").tolist()
+    [1, 0]
+    """
+    given = np.asarray(labels)
+    codes = np.searchsorted(classes, given).clip(max=len(classes) - 1)
+    unknown = np.unique(given[classes[codes] != given])
+    if len(unknown):
+        raise ValueError(
+            f"{name} has classes that y has not: {unknown.tolist()}: "
+            "leave those rows out, or add such rows to the training data."
+        )
+    return codes
