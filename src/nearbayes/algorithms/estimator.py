@@ -18,6 +18,7 @@ from nearbayes.algorithms.noise import Noise, NoiseName, learn_noise
 from nearbayes.algorithms.predictive import CategoricalPredictive, Predictive
 from nearbayes.core.credible import Link
 from nearbayes.core.data import Block, Counts, Data, Rows
+from nearbayes.core.schedule import Schedule
 from nearbayes.core.seeds import integer_seed
 from nearbayes.core.tables import Table
 from nearbayes.core.types import Rng
@@ -76,6 +77,10 @@ class ClassifierAlgorithm:
     def packages(self) -> tuple[str, ...]:
         """Package that the estimator comes from."""
         return self.fitting.packages
+
+    def preferred_schedule(self, n_refits: int | None) -> Schedule:
+        """The default schedule for this estimator."""
+        return self.fitting.preferred_schedule(n_refits)
 
     def prepare(self, data: Data, rng: Rng) -> tuple[ClassifierAlgorithm, Data]:
         """Check the estimator and turn labels into class codes."""
@@ -180,6 +185,10 @@ class RegressorAlgorithm:
     def packages(self) -> tuple[str, ...]:
         """Package that the estimator comes from."""
         return self.fitting.packages
+
+    def preferred_schedule(self, n_refits: int | None) -> Schedule:
+        """The default schedule for this estimator."""
+        return self.fitting.preferred_schedule(n_refits)
 
     def prepare(self, data: Data, rng: Rng) -> tuple[RegressorAlgorithm, Data]:
         """Learn the noise from real rows."""

@@ -23,13 +23,22 @@ from nearbayes.core.inputs import as_inputs
 from nearbayes.core.posterior import Posterior, Provenance, installed_versions
 from nearbayes.core.schedule import Schedule, is_whole
 from nearbayes.core.seeds import Seeds
-from nearbayes.core.types import Algorithm, BatchedAlgorithm, Inputs, Model, Prepares, Rng
+from nearbayes.core.types import (
+    Algorithm,
+    BatchedAlgorithm,
+    Inputs,
+    Model,
+    PrefersSchedule,
+    Prepares,
+    Rng,
+)
 
 __all__ = [
     "DrawWarning",
     "FirstFit",
     "Run",
     "checked_inputs",
+    "default_schedule",
     "draw_posterior",
     "martingale_path",
     "martingale_posterior",
@@ -93,7 +102,8 @@ def martingale_posterior(
         What can fit, refit and sample; see `nearbayes.algorithm` for any two functions.
     data : Data, pair (X, y), or array of observations
     schedule : Schedule, optional
-        Rows to impute before each refit; default ``Schedule.optimal(refits=8)``.
+        Rows to impute before each refit; default ``Schedule.optimal(refits=8)``, or what the
+        algorithm prefers.
     inputs : Inputs or str, optional
         Where imputed x come from; default a Polya urn over past inputs.
     n_draws, random_state, n_jobs, on_error, progress
@@ -115,7 +125,7 @@ def martingale_posterior(
     run = Run(n_draws, random_state, n_jobs, on_error, progress)
     _check_algorithm(algorithm)
     observed = as_data(data)
-    plan = Schedule.optimal() if schedule is None else _checked_schedule(schedule)
+    plan = default_schedule(algorithm) if schedule is None else _checked_schedule(schedule)
     sampler = checked_inputs(inputs, observed)
     blocks = plan.blocks(observed.n)
     if isinstance(algorithm, BatchedAlgorithm):
@@ -125,6 +135,13 @@ def martingale_posterior(
         path, work = _MartingalePath(sampler, blocks), _refit_work(algorithm, prepared, blocks)
         posterior = draw_posterior(algorithm, prepared, path, run, method="martingale", work=work)
     return _with_schedule(posterior, plan)
+
+
+def default_schedule(algorithm: Any, n_refits: int | None = None) -> Schedule:
+    """The schedule that an algorithm prefers, else the optimal one with 8 refits or `n_refits`."""
+    if isinstance(algorithm, PrefersSchedule):
+        return algorithm.preferred_schedule(n_refits)
+    return Schedule.optimal(8 if n_refits is None else n_refits)
 
 
 def _with_schedule(posterior: Posterior, schedule: Schedule) -> Posterior:

@@ -9,9 +9,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nearbayes.core.data import Block, Counts, Data, Rows
+from nearbayes.core.schedule import Schedule
 from nearbayes.core.tables import Table
 
-__all__ = ["Algorithm", "BatchedAlgorithm", "Inputs", "Predicts", "Prepares", "Reveals"]
+__all__ = [
+    "Algorithm",
+    "BatchedAlgorithm",
+    "Inputs",
+    "Predicts",
+    "PrefersSchedule",
+    "Prepares",
+    "Reveals",
+]
 
 Rng = np.random.Generator
 Model = Any
@@ -72,6 +81,14 @@ class Prepares(Protocol):
 
     def prepare(self, data: Data, rng: Rng) -> tuple[Algorithm, Data]:
         """Give the algorithm and the data that the draws will use."""
+
+
+@runtime_checkable
+class PrefersSchedule(Protocol):
+    """An algorithm for which measurement showed another default schedule to be better."""
+
+    def preferred_schedule(self, n_refits: int | None) -> Schedule:
+        """The default schedule with so many refits; None leaves their number open, too."""
 
 
 @runtime_checkable

@@ -55,9 +55,11 @@ class PosteriorClassifier(ClassifierMixin, PosteriorEstimator):  # type: ignore[
         `HistGradientBoostingClassifier`, which takes missing values and categorical columns.
     n_draws : int
         Number of posterior draws; each is a fitted estimator.
-    n_refits : int
-        Refits per draw. More refits capture more of the posterior variance; intervals are
-        corrected for what is missing. 0 gives back the first fit.
+    n_refits : int, optional
+        Refits per draw; default 8, and 4 for boosted trees. More refits capture more of the
+        posterior variance; intervals are corrected for what is missing. 0 gives back the first
+        fit. Boosted trees get equal blocks up to a horizon of n rows, which predicts best for them
+        (docs/design.md); other estimators the blocks that capture most.
     method : "martingale", "bootstrap", "parametric_bootstrap" or "ensemble"
         Martingale posterior (the paper's Algorithm 1), or a baseline.
     inputs : "urn", "kde" or object of `nearbayes.inputs`
@@ -101,7 +103,7 @@ class PosteriorClassifier(ClassifierMixin, PosteriorEstimator):  # type: ignore[
         estimator: Any = None,
         *,
         n_draws: int = 50,
-        n_refits: int = 8,
+        n_refits: int | None = None,
         method: Method = "martingale",
         inputs: Inputs | str = "urn",
         schedule: Schedule | Literal["auto"] | None = None,

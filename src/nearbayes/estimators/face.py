@@ -17,7 +17,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from nearbayes.baselines import bootstrap, ensemble, parametric_bootstrap
 from nearbayes.core.data import Data
-from nearbayes.core.engine import martingale_posterior
+from nearbayes.core.engine import default_schedule, martingale_posterior
 from nearbayes.core.posterior import Posterior
 from nearbayes.core.schedule import Schedule
 from nearbayes.core.tables import Table, as_table
@@ -63,7 +63,7 @@ class PosteriorEstimator(MetaEstimatorMixin, BaseEstimator):  # type: ignore[mis
 
     def _chosen_schedule(self, algorithm: Any, data: Data, run: dict[str, Any]) -> Schedule:
         if self.schedule is None:
-            return Schedule.optimal(self.n_refits)
+            return default_schedule(algorithm, self.n_refits)
         if isinstance(self.schedule, Schedule):
             return self.schedule
         if self.schedule == "auto":

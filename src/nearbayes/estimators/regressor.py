@@ -12,8 +12,8 @@ from sklearn.ensemble import HistGradientBoostingRegressor
 from sklearn.utils import check_array
 from sklearn.utils.validation import column_or_1d
 
-from nearbayes.algorithms.estimator import RegressorAlgorithm
 from nearbayes.algorithms.adapters import fitting_of
+from nearbayes.algorithms.estimator import RegressorAlgorithm
 from nearbayes.algorithms.noise import NoiseName
 from nearbayes.algorithms.predictive import Predictive
 from nearbayes.core.data import Data, Rows
@@ -70,7 +70,7 @@ class PosteriorRegressor(RegressorMixin, PosteriorEstimator):  # type: ignore[mi
         *,
         noise: NoiseName | Callable[..., Any] = "gaussian",
         n_draws: int = 50,
-        n_refits: int = 8,
+        n_refits: int | None = None,
         method: Method = "martingale",
         inputs: Inputs | str = "urn",
         schedule: Schedule | Literal["auto"] | None = None,

@@ -20,6 +20,7 @@ __all__ = ["ScheduleChoice", "candidate_schedules", "choose_schedule", "log_scor
 
 HELD_OUT = 0.25
 TRIAL_DRAWS = 16
+LONGEST = 8
 SMALLEST = 1e-12
 
 
@@ -38,8 +39,9 @@ class ScheduleChoice:
     scores: dict[str, float]
 
 
-def candidate_schedules(n_refits: int) -> list[Schedule]:
-    """The few schedules worth a trial: short horizons predict better, long ones cover better."""
+def candidate_schedules(n_refits: int | None) -> list[Schedule]:
+    """The few schedules worth a trial: boosted trees like short horizons, smooth models long."""
+    n_refits = LONGEST if n_refits is None else n_refits
     candidates = [
         Schedule.arithmetic(horizon=1.0, block=1.0),
         Schedule.arithmetic(horizon=1.0, block=0.25),
@@ -50,7 +52,7 @@ def candidate_schedules(n_refits: int) -> list[Schedule]:
 
 
 def choose_schedule(
-    algorithm: Any, data: Data, n_refits: int, inputs: Any, run: dict[str, Any]
+    algorithm: Any, data: Data, n_refits: int | None, inputs: Any, run: dict[str, Any]
 ) -> ScheduleChoice:
     """Try each candidate on three quarters of the rows; score the posterior mean on the rest.
 
@@ -59,8 +61,8 @@ def choose_schedule(
     algorithm : Algorithm
         One whose models have a predictive distribution.
     data : Data
-    n_refits : int
-        Refits of the longest candidate.
+    n_refits : int, optional
+        Refits of the longest candidate; default 8.
     inputs : Inputs or str
     run : dict
         Arguments of `nearbayes.martingale_posterior`; trials use at most 16 draws.

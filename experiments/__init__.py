@@ -1,0 +1,1 @@
+"""Experiments: one folder per table or figure; never imported by the package."""

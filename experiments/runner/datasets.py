@@ -1,0 +1,56 @@
+"""Data sets by name: from a folder with a manifest, or from OpenML."""
+
+from __future__ import annotations
+
+import json
+from functools import lru_cache
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+from sklearn.datasets import fetch_openml
+from sklearn.model_selection import train_test_split
+
+DEFAULT_FOLDER = Path("../shared/data")
+
+
+class Split(NamedTuple):
+    """Rows to train on, to choose settings on, and to test on; outcomes as codes or numbers."""
+
+    X_train: pd.DataFrame
+    y_train: NDArray[np.generic]
+    X_validation: pd.DataFrame
+    y_validation: NDArray[np.generic]
+    X_test: pd.DataFrame
+    y_test: NDArray[np.generic]
+
+
+@lru_cache(maxsize=2)
+def load(name: str, folder: Path = DEFAULT_FOLDER) -> tuple[pd.DataFrame, pd.Series]:
+    """Inputs and outcomes of a data set; text columns are categories. No row number, ever.
+
+    Without a folder of that name the data set is fetched from OpenML.
+    """
+    if not folder.exists():
+        inputs, outcome = fetch_openml(name, version=1, return_X_y=True, as_frame=True)
+        return inputs, outcome
+    manifest = json.loads((folder / "datasets.json").read_text())["datasets"]
+    entry = next((each for each in manifest if each["name"] == name), None)
+    if entry is None:
+        raise KeyError(f"no data set {name!r} in {folder / 'datasets.json'}.")
+    frame = pd.read_parquet(folder / entry["file"])
+    outcome = frame[entry["target"]]
+    return frame.drop(columns=[entry["target"], "split"], errors="ignore"), outcome
+
+
+def split_in_three(inputs: pd.DataFrame, outcome: NDArray[np.generic], seed: int) -> Split:
+    """60 % to train, 20 % to validate, 20 % to test, as the paper splits (facts H1)."""
+    X_rest, X_test, y_rest, y_test = train_test_split(
+        inputs, outcome, test_size=0.2, random_state=seed
+    )
+    X_train, X_validation, y_train, y_validation = train_test_split(
+        X_rest, y_rest, test_size=0.25, random_state=2 * seed + 1
+    )
+    return Split(X_train, y_train, X_validation, y_validation, X_test, y_test)

@@ -1,0 +1,138 @@
+"""Run: measure every method on every replication, skip what is done, stop at any time.
+
+An experiment says what there is to measure and measures one thing at a time; all else is here.
+Replications are taken in turn (all data sets of the first split, then the second, ...), so that a
+run stopped early has about the same number of splits for every data set.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import time
+import traceback
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from functools import cache
+from pathlib import Path
+from typing import Any, Protocol
+
+from joblib import Parallel, delayed
+
+from experiments.runner.records import Record, Records, Unit
+
+THREAD_LIMITS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
+
+
+class Experiment(Protocol):
+    """What an experiment tells the runner. It must pickle."""
+
+    @property
+    def settings(self) -> Mapping[str, Any]:
+        """Everything that a record depends on, apart from its key: written beside the records."""
+
+    @property
+    def units(self) -> Sequence[Unit]:
+        """The replications, in the order to take them."""
+
+    def methods(self, unit: Unit) -> Sequence[str]:
+        """What to measure on a replication, in order; later ones may use records of earlier."""
+
+    def measure(self, unit: Unit, method: str, done: Mapping[str, Record]) -> Record:
+        """Measure one method; `done` has the records of this replication so far."""
+
+
+@dataclass(frozen=True)
+class Runner:
+    """Runs one experiment into one folder.
+
+    Attributes
+    ----------
+    experiment : Experiment
+    folder : Path
+        Gets ``records.jsonl``, ``settings.json`` and, if anything fails, ``errors.jsonl``.
+    n_jobs : int
+        Processes; each takes one replication at a time and runs on one thread.
+    """
+
+    experiment: Experiment
+    folder: Path
+    n_jobs: int = 1
+
+    @property
+    def records(self) -> Records:
+        """Where the records are."""
+        return Records(self.folder / "records.jsonl")
+
+    def run(self) -> int:
+        """Measure what is missing; give the number of measurements that failed."""
+        self._check_settings()
+        os.environ.update(dict.fromkeys(THREAD_LIMITS, "1"))
+        units = [unit for unit in self.experiment.units if self._missing(unit)]
+        failures, started = 0, time.perf_counter()
+        workers = Parallel(n_jobs=self.n_jobs, return_as="generator_unordered")
+        for number, failed in enumerate(workers(delayed(self._take)(unit) for unit in units), 1):
+            failures += failed
+            left = (time.perf_counter() - started) / number * (len(units) - number)
+            _say(f"{number} of {len(units)} replications, about {left / 60:.0f} minutes left")
+        return failures
+
+    def _missing(self, unit: Unit) -> list[str]:
+        done = self.records.of(unit)
+        return [method for method in self.experiment.methods(unit) if method not in done]
+
+    def _take(self, unit: Unit) -> int:
+        """Measure what is missing of one replication; a failure costs no other method."""
+        failures = 0
+        for method in self._missing(unit):
+            started = time.perf_counter()
+            key = {"data_set": unit.data_set, "split": unit.split, "method": method}
+            try:
+                measured = self.experiment.measure(unit, method, self.records.of(unit))
+            except Exception:
+                failures += 1
+                errors = Records(self.folder / "errors.jsonl")
+                errors.append({**key, "error": traceback.format_exc(), **_stamp()})
+                _say(f"{unit.data_set}, split {unit.split}, {method} failed: see {errors.path}")
+                continue
+            seconds = round(time.perf_counter() - started, 3)
+            self.records.append({**key, **measured, "seconds": seconds, **_stamp()})
+        return failures
+
+    def _check_settings(self) -> None:
+        """Refuse to mix records of different settings in one folder."""
+        path, settings = self.folder / "settings.json", dict(self.experiment.settings)
+        if path.exists() and (known := json.loads(path.read_text())) != settings:
+            raise SystemExit(
+                f"{path} says {known}, but this run has {settings}: "
+                "use the same settings, or another --results folder."
+            )
+        self.folder.mkdir(parents=True, exist_ok=True)
+        path.write_text(json.dumps(settings, indent=1) + "\n")
+
+
+def _stamp() -> Record:
+    return {"commit": commit(), "finished": datetime.now(UTC).isoformat(timespec="seconds")}
+
+
+@cache
+def commit() -> str:
+    """The commit that the code is at; with a plus sign if files differ from it."""
+    here = Path(__file__).parent
+    head = _git("rev-parse", "--short=12", "HEAD", folder=here)
+    changed = _git("status", "--porcelain", "--untracked-files=no", folder=here)
+    return head + ("+" if changed else "")
+
+
+def _git(*arguments: str, folder: Path) -> str:
+    done = subprocess.run(
+        ["git", *arguments], cwd=folder, capture_output=True, text=True, check=True
+    )
+    return done.stdout.strip()
+
+
+def _say(text: str) -> None:
+    print(f"{datetime.now():%H:%M:%S} {text}", file=sys.stderr, flush=True)
