@@ -4,7 +4,7 @@ VENV   ?= .venv
 BIN    := $(VENV)/bin
 READY  := $(VENV)/.ready
 
-.PHONY: setup demo test lint test-slow bench clean
+.PHONY: setup demo test lint test-slow bench experiments clean
 
 setup: $(READY)
 
@@ -31,6 +31,16 @@ test-slow: $(READY)  ## coverage over many replications, seed sweeps
 
 bench: $(READY)      ## speed and memory, as ratios measured side by side
 	$(BIN)/python benchmarks/run.py
+	$(BIN)/python benchmarks/boosting.py
+
+# Resumable: what is recorded is skipped. Hours; take them one at a time, in the background.
+EXPERIMENTS := classification refit_policy feature_importance
+experiments: $(VENV)/.ready-experiments  ## the tables of the paper and of the design page
+	for name in $(EXPERIMENTS); do nice $(BIN)/python -m experiments.$$name run --jobs 2 && $(BIN)/python -m experiments.$$name tables || exit 1; done
+
+$(VENV)/.ready-experiments: $(READY)
+	$(BIN)/python -m pip install --quiet --editable '.[experiments]'
+	touch $@
 
 clean:
 	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -23,7 +23,7 @@ def main() -> int:
         return runner.run()
     from experiments.classification.report import write_report
 
-    write_report(runner.records, HERE)
+    write_report(runner.records, options.results)
     return 0
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from experiments.classification import methods
 from experiments.runner.datasets import DEFAULT_FOLDER, Split, load, split_in_three
@@ -63,7 +64,12 @@ class Classification:
     """
 
     data_sets: tuple[str, ...] = DATA_SETS
-    measured: tuple[str, ...] = ("base", *methods.POSTERIORS, *methods.PEERS)
+    measured: tuple[str, ...] = (
+        "base",
+        *methods.POSTERIORS,
+        *methods.STOCHASTIC,
+        *methods.PEERS,
+    )
     n_splits: int = 5
     n_draws: int = 50
     data_dir: Path = DEFAULT_FOLDER
@@ -91,20 +97,27 @@ class Classification:
             return methods.choose_hyperparameters(split)
         seed = unit.split
         if method in methods.PEERS:
-            probabilities = methods.PEERS[method](split, seed)
+            from experiments.classification.peers import PREDICT  # needs the experiments extra
+
+            probabilities = PREDICT[method](split, seed)
         elif method == "base":
             probabilities = methods.base(split, done[TUNING])
         else:
             probabilities = methods.posterior(method, split, done[TUNING], self.n_draws, seed)
-        return {
-            "nll": log_score(split.y_test, probabilities),
-            "accuracy": accuracy(split.y_test, probabilities),
-            "brier": brier(split.y_test, probabilities),
-            "ece": expected_calibration_error(split.y_test, probabilities),
-        }
+        return scored(split.y_test, probabilities)
 
     def split(self, unit: Unit) -> Split:
         """The rows of a replication, classes as 0, 1, ..."""
         inputs, outcome = load(unit.data_set, self.data_dir)
         codes = np.unique(outcome.astype(str), return_inverse=True)[1]
         return split_in_three(inputs, codes, unit.split)
+
+
+def scored(y: NDArray[np.intp], probabilities: NDArray[np.float64]) -> Record:
+    """Scores of class probabilities."""
+    return {
+        "nll": log_score(y, probabilities),
+        "accuracy": accuracy(y, probabilities),
+        "brier": brier(y, probabilities),
+        "ece": expected_calibration_error(y, probabilities),
+    }

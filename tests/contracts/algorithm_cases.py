@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from lightgbm import LGBMClassifier, LGBMRegressor
 from skeleton_algorithm import LaplacePolynomial
 from sklearn.ensemble import (
     HistGradientBoostingClassifier,
@@ -115,6 +116,7 @@ def regressor(estimator: Any, noise: Any = "gaussian") -> Callable[[], Any]:
 
 SMALL_TREES = {"max_iter": 5, "min_samples_leaf": 3}
 FEW_ROUNDS = {"n_estimators": 5, "max_depth": 3, "enable_categorical": True}
+FEW_LEAVES = {"n_estimators": 5, "num_leaves": 5, "min_child_samples": 5, "verbosity": -1}
 CASES = [
     Case("functions", lambda: nb.algorithm(_mean, _around), regression),
     Case(
@@ -161,6 +163,9 @@ CASES = [
     Case(
         "xgboost_two_outputs", regressor(XGBRegressor(**FEW_ROUNDS)), lambda: regression(outputs=2)
     ),
+    Case("lightgbm_two_classes", classifier(LGBMClassifier(**FEW_LEAVES)), frame),
+    Case("lightgbm_three_classes", classifier(LGBMClassifier(**FEW_LEAVES)), classification),
+    Case("lightgbm_regression", regressor(LGBMRegressor(**FEW_LEAVES)), regression),
     Case(
         "mixture",
         lambda: nb.DensityAlgorithm.of(GaussianMixture(2)),

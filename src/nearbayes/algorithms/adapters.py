@@ -33,4 +33,8 @@ def fitting_of(estimator: Any, params: Mapping[str, Any]) -> EstimatorFit:
         from nearbayes.algorithms.xgboost import XGBoostFit
 
         return XGBoostFit(estimator, params)
+    if library == "lightgbm" and kind.__name__ in ("LGBMClassifier", "LGBMRegressor"):
+        from nearbayes.algorithms.lightgbm import LightGBMFit
+
+        return LightGBMFit(estimator, params)
     return EstimatorFit(estimator, params)

@@ -81,12 +81,12 @@ def class_codes(labels: ArrayLike, classes: NDArray[Any], name: str) -> NDArray[
     >>> class_codes(["b", "a"], np.array(["a", "b"]), "eval_set").tolist()
     [1, 0]
     """
-    given = np.asarray(labels)
-    codes = np.searchsorted(classes, given).clip(max=len(classes) - 1)
-    unknown = np.unique(given[classes[codes] != given])
-    if len(unknown):
+    code = {label: number for number, label in enumerate(classes.tolist())}
+    given = np.ravel(labels).tolist()
+    unknown = sorted({label for label in given if label not in code}, key=str)
+    if unknown:
         raise ValueError(
-            f"{name} has classes that y has not: {unknown.tolist()}: "
+            f"{name} has classes that y has not: {unknown[:5]}: "
             "leave those rows out, or add such rows to the training data."
         )
-    return codes
+    return np.array([code[label] for label in given], dtype=np.intp)

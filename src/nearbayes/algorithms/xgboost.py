@@ -7,15 +7,20 @@ repeated rows (`XGBoostFit.accepts_counts`) are fitted to repeated rows, by XGBo
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import inspect
+import json
+import warnings
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
 import xgboost
 from numpy.typing import NDArray
-from scipy.special import softmax
-from xgboost import XGBClassifier
+from scipy.special import expit, softmax
+from sklearn.base import clone
+from sklearn.utils.validation import has_fit_parameter
+from xgboost import XGBClassifier, XGBModel
 
 from nearbayes.algorithms.binned import Binned
 from nearbayes.algorithms.fitting import EstimatorFit
@@ -33,6 +38,13 @@ LOG_LOSS = (None, "binary:logistic", "multi:softprob")
 TREES = (None, "gbtree", "dart")
 # Set by loading a trained model, but the user's to choose.
 USERS_OWN = ("base_score", "booster", "enable_categorical", "feature_types")
+# Outcomes that an objective can bear, in a test and in words, and a noise that keeps to them.
+OUTCOMES: dict[str, tuple[Callable[[Array], Any], str, str]] = {
+    "count:poisson": (lambda y: y >= 0, "of 0 or more", "rng.poisson(mean)"),
+    "reg:tweedie": (lambda y: y >= 0, "of 0 or more", "rng.poisson(mean)"),
+    "reg:gamma": (lambda y: y > 0, "above 0", "rng.exponential(mean)"),
+    "reg:logistic": (lambda y: (y >= 0) & (y <= 1), "from 0 to 1", "rng.binomial(1, mean)"),
+}
 SMALLEST_HESSIAN, SMALLEST_SHARE = 1e-16, 1e-6  # as in XGBoost's own softmax objective
 
 
@@ -56,19 +68,13 @@ class XGBoostFit(EstimatorFit):
     """
 
     binned: Binned = field(default_factory=Binned, compare=False, repr=False)
+    # Not empty once XGBoost had its say: what it warns of in one fit, it warns of in all.
+    spoken: set[str] = field(default_factory=set, compare=False, repr=False)
     normalises_weights: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
-        if self.params.get("base_margin") is not None:
-            raise ValueError(
-                "base_margin cannot be given to fit: imputed rows would have none. "
-                "Add it as a column of X, or subtract it from y."
-            )
-        if self.estimator.early_stopping_rounds and not self.params.get("eval_set"):
-            raise ValueError(
-                f"early_stopping_rounds={self.estimator.early_stopping_rounds} needs rows to stop "
-                "on, got no eval_set: fit(X, y, eval_set=[(X_validation, y_validation)])."
-            )
+        _check_params(self.estimator, self.params)
+        object.__setattr__(self, "estimator", _where_it_can_run(self.estimator))
 
     @property
     def accepts_counts(self) -> Counts:
@@ -91,20 +97,47 @@ class XGBoostFit(EstimatorFit):
 
     def for_classes(self, classes: NDArray[Any]) -> tuple[Self, NDArray[Any]]:
         """Classes as XGBoost knows them: 0, 1, ..., in the evaluation sets, too."""
+        if self.estimator.objective == "binary:logitraw":
+            raise ValueError(
+                "objective='binary:logitraw' gives no probabilities to impute labels from: "
+                "use objective='binary:logistic'."
+            )
         sets = self.params.get("eval_set") or ()
         coded = [(x, class_codes(y, classes, "eval_set")) for x, y in sets]
         params = {**self.params, "eval_set": coded} if coded else self.params
-        return replace(self, params=params), np.arange(len(classes))
+        # bins are kept with the coded labels of evaluation sets, so they cannot be shared
+        return replace(self, params=params, binned=Binned()), np.arange(len(classes))
 
     def fit(self, data: Data, seed: int, labels: NDArray[Any] | None = None) -> Any:
         """Fit a clone; see `EstimatorFit.fit`."""
-        if not self.accepts_counts or data.y.ndim > 1:
-            return super().fit(data, seed, labels)
+        if labels is None:
+            _check_outcomes(data.y, self.estimator.objective)
+        by_counts = self.accepts_counts and data.y.ndim == 1
+        fit = self._fit_counts if by_counts else self._fit_rows
+        with xgboost.config_context(verbosity=0 if self.spoken else None):
+            self.spoken.add("warnings")
+            return fit(data, seed, labels)
+
+    def _fit_rows(self, data: Data, seed: int, labels: NDArray[Any] | None) -> Any:
+        """Fit repeated rows by the estimator's own `fit`."""
+        model = self.configured(seed)
+        rows = data if labels is None else _with_every_class(data, len(labels))
+        y = rows.y if labels is None else labels[rows.y]
+        objective = model.objective
+        if callable(objective):
+            model.objective = _weighted(objective)
+        model.fit(rows.x, y, **self._weights(rows), **{"verbose": False, **self.params})
+        if callable(objective):
+            model.objective = objective
+        return model
+
+    def _fit_counts(self, data: Data, seed: int, labels: NDArray[Any] | None) -> Any:
+        """Write labels and weights into the binned matrix and train on it."""
         model = self.configured(seed)
         if labels is None:
             task = _Task.regression(data)
         elif len(labels) == 2:
-            task = _Task.two_classes(data, model.scale_pos_weight or 1.0)
+            task = _Task.two_classes(data, model.scale_pos_weight, model.base_score)
         else:
             task = _Task.several_classes(data, len(labels), model.base_score)
         train, evaluation = self.binned.of(data.table, self._bin)
@@ -134,7 +167,9 @@ class XGBoostFit(EstimatorFit):
             "nthread": 1,
         }
         if reference is None:
-            options["feature_weights"] = model.feature_weights
+            given = self.params.get("feature_weights")
+            own = model.feature_weights
+            options["feature_weights"] = given if own is None else own
         if model.tree_method in (None, "auto", "hist"):
             return xgboost.QuantileDMatrix(table, ref=reference, max_bin=model.max_bin, **options)
         return xgboost.DMatrix(table, **options)
@@ -148,6 +183,7 @@ class XGBoostFit(EstimatorFit):
     ) -> xgboost.Booster:
         """Train as XGBoost's scikit-learn classes do, but on a matrix that is kept."""
         params = {**model.get_xgb_params(), **task.params}
+        start = self.params.get("xgb_model")
         if model.eval_metric is not None:
             params["eval_metric"] = model.eval_metric
         with xgboost.config_context(verbosity=model.verbosity):
@@ -159,7 +195,7 @@ class XGBoostFit(EstimatorFit):
                 early_stopping_rounds=model.early_stopping_rounds,
                 obj=task.gradients,
                 verbose_eval=self.params.get("verbose", False),
-                xgb_model=self.params.get("xgb_model"),
+                xgb_model=start.get_booster() if isinstance(start, XGBModel) else start,
                 callbacks=model.callbacks,
             )
 
@@ -179,12 +215,17 @@ class _Task:
         return cls(*mean_targets(data))
 
     @classmethod
-    def two_classes(cls, data: Data, scale_pos_weight: float) -> _Task:
-        """Fractions of ones with counts; positive rows are scaled here, as fractions are not."""
-        weights = class_weights(data, 2) * [1.0, scale_pos_weight]
-        weight = weights.sum(axis=1)
-        label = np.divide(weights[:, 1], weight, out=np.zeros(len(weight)), where=weight > 0)
-        return cls(label, weight, {"objective": "binary:logistic", "scale_pos_weight": 1.0})
+    def two_classes(cls, data: Data, scale: float | None, base_score: Any) -> _Task:
+        """Fractions of ones with counts; XGBoost scales ones, so fractions are scaled here."""
+        weights = class_weights(data, 2)
+        total, params = weights.sum(axis=1), {"objective": "binary:logistic"}
+        if scale in (None, 1) or np.array_equal(weights.max(axis=1), total):
+            return cls(_share(weights), total, params)
+        scaled = weights * [1.0, scale]
+        if base_score is None:  # as XGBoost, which takes one Newton step when it scales
+            share = scaled[:, 1].sum() / scaled.sum()
+            params["base_score"] = expit(4 * share - 2)
+        return cls(_share(scaled), scaled.sum(axis=1), {**params, "scale_pos_weight": 1.0})
 
     @classmethod
     def several_classes(cls, data: Data, n_classes: int, base_score: Any) -> _Task:
@@ -218,8 +259,126 @@ class _SoftmaxGradients:
         return probability * total - self.weights, hessian
 
 
+def _share(weights: Array) -> Array:
+    """Share of the second class at each row; 0 where there is neither."""
+    total = weights.sum(axis=1)
+    shares = np.divide(weights[:, 1], total, out=np.zeros(len(total)), where=total > 0)
+    return np.asarray(shares)
+
+
 def _loaded(model: Any, booster: xgboost.Booster) -> Any:
     """The user's class, fitted: with trees but without what training kept beside them."""
     own = {name: model.get_params()[name] for name in USERS_OWN}
     model.load_model(booster.save_raw())
-    return model.set_params(**own)
+    for name, value in own.items():  # by set_params, XGBoost would check and warn at prediction
+        setattr(model, name, value)
+    if model.device is not None:
+        model.get_booster().set_param({"device": model.device})
+    return model
+
+
+def _with_every_class(data: Data, n_classes: int) -> Data:
+    """The data and, for each class it lost, a row of weight 0: XGBoost wants to see them all."""
+    lost = np.setdiff1d(np.arange(n_classes), data.y)
+    if not len(lost):
+        return data
+    return replace(
+        data,
+        index=np.concatenate([data.positions, np.repeat(data.positions[:1], len(lost))]),
+        y=np.concatenate([data.y, lost]),
+        count=np.concatenate([data.counts, np.zeros(len(lost))]),
+    )
+
+
+def _weighted(objective: Callable[..., Any]) -> Callable[..., Any]:
+    """The user's objective, with weights even if it knows of none: refits are weighted."""
+    if "sample_weight" in inspect.signature(objective).parameters:
+        return objective
+
+    def weighted(y: Array, predicted: Array, sample_weight: Array | None = None) -> Any:
+        parts = objective(y, predicted)
+        if sample_weight is None:
+            return parts
+        # gradient and hessian have one value per row, or per row and class
+        return tuple((np.asarray(part).T * sample_weight).T for part in parts)
+
+    return weighted
+
+
+def _where_it_can_run(estimator: Any) -> Any:
+    """The estimator, moved to the CPU if XGBoost would move every single fit there."""
+    device = estimator.device
+    if device in (None, "cpu") or _device_used(device) != "cpu":
+        return estimator
+    warnings.warn(
+        f"device={device!r}, but XGBoost finds no GPU, so all draws are fitted on the CPU: "
+        "use device='cpu', or install xgboost and a driver for your GPU.",
+        UserWarning,
+        stacklevel=2,
+    )
+    return clone(estimator).set_params(device="cpu")
+
+
+def _device_used(device: str) -> str:
+    """Where XGBoost really trains when asked for `device`: one tree on one row tells."""
+    try:
+        with xgboost.config_context(verbosity=0):
+            tried = xgboost.train({"device": device}, xgboost.DMatrix([[0.0]], [0.0]), 1)
+            config = json.loads(tried.save_config())
+    except xgboost.core.XGBoostError as error:
+        raise ValueError(
+            f"device={device!r} is none that this XGBoost can train on: use 'cpu' or, with a GPU, "
+            "'cuda' or 'cuda:0'."
+        ) from error
+    return str(config["learner"]["generic_param"]["device"])
+
+
+def _check_params(estimator: Any, params: Mapping[str, Any]) -> None:
+    """Refuse arguments of `fit` that XGBoost does not have, or that imputed rows cannot have."""
+    for name, value in params.items():
+        if not has_fit_parameter(estimator, name):
+            raise TypeError(
+                f"{type(estimator).__name__}.fit has no argument {name!r}: leave it out, or look "
+                "for a misspelling."
+            )
+        if name.startswith("base_margin") and value is not None:
+            raise ValueError(
+                f"{name} cannot be given to fit: imputed rows would have none. "
+                "Add it as a column of X, or subtract it from y."
+            )
+    _check_evaluation(estimator, params)
+
+
+def _check_evaluation(estimator: Any, params: Mapping[str, Any]) -> None:
+    """Check that there are rows to stop on, and that evaluation sets are pairs."""
+    sets = params.get("eval_set") or ()
+    if estimator.early_stopping_rounds and not sets:
+        raise ValueError(
+            f"early_stopping_rounds={estimator.early_stopping_rounds} needs rows to stop "
+            "on, got no eval_set: fit(X, y, eval_set=[(X_validation, y_validation)])."
+        )
+    if not all(isinstance(pair, tuple | list) and len(pair) == 2 for pair in sets):
+        raise ValueError(
+            f"eval_set must be a list of pairs, got {type(sets).__name__} of "
+            f"{', '.join(type(part).__name__ for part in sets)}: "
+            "fit(X, y, eval_set=[(X_validation, y_validation)])."
+        )
+    weights = params.get("sample_weight_eval_set")
+    if weights is not None and len(weights) != len(sets):
+        raise ValueError(
+            "sample_weight_eval_set must have one array per pair of eval_set, got "
+            f"{len(weights)} for {len(sets)}: use None for a pair without weights."
+        )
+
+
+def _check_outcomes(y: Array, objective: Any) -> None:
+    """Say which outcomes an objective cannot bear, and that noise may have made them."""
+    if callable(objective) or objective not in OUTCOMES:
+        return
+    fits, words, noise = OUTCOMES[objective]
+    bad = y[~fits(y)]
+    if len(bad):
+        raise ValueError(
+            f"objective={objective!r} needs y {words}, got {bad[0]:.3g}: choose another objective "
+            f"or, if that y was imputed, a noise such as noise=lambda mean, x, rng: {noise}."
+        )

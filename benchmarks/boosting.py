@@ -1,0 +1,159 @@
+"""Boosted trees: time of refits and of whole runs, and memory, as ratios: ``make bench``."""
+
+from __future__ import annotations
+
+import os
+
+# one thread per process, as the library itself runs; before NumPy is imported
+os.environ.update(OMP_NUM_THREADS="1", OPENBLAS_NUM_THREADS="1", MKL_NUM_THREADS="1")
+
+import resource
+import statistics
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from joblib import Parallel, delayed
+from lightgbm import LGBMClassifier
+from nearbayes.inputs import Urn
+from sklearn.datasets import make_classification
+from xgboost import XGBClassifier, XGBRegressor
+
+import nearbayes as nb
+from nearbayes.core.data import Block, Data
+
+D = 20
+
+
+def table(n: int, n_classes: int = 2) -> tuple[np.ndarray, np.ndarray]:
+    X, y = make_classification(
+        n, D, n_informative=10, n_classes=n_classes, flip_y=0.2, random_state=0
+    )
+    return X, y
+
+
+def show(name: str, value: float, limit: str) -> None:
+    print(f"{name:<78} {value:>7.3g}   wanted {limit}", flush=True)
+
+
+def seconds(task: Callable[[], Any], repeats: int = 5) -> float:
+    """Median of a few runs."""
+    times = []
+    for _ in range(repeats):
+        started = time.perf_counter()
+        task()
+        times.append(time.perf_counter() - started)
+    return statistics.median(times)
+
+
+def grown(algorithm: Any, data: Data, model: Any, horizon: int) -> tuple[Data, Block]:
+    """Real rows and `horizon` times as many imputed ones."""
+    rng = np.random.default_rng(1)
+    size = int(horizon * data.n)
+    x = Urn().sample(data, size, rng)
+    block = Block(x, algorithm.sample(model, x, rng), data.size + size)
+    return data.extend(block, algorithm.accepts_counts), block
+
+
+def refit_cost(name: str, algorithm: Any, X: np.ndarray, y: np.ndarray) -> None:
+    """One refit at horizon 1n and 8n, a plain fit, and the plain fit of concatenated rows."""
+    rng = np.random.default_rng(0)
+    algorithm, data = algorithm.prepare(Data.of(X, y), rng)
+    model = algorithm.fit(data, rng)
+    estimator = algorithm.fitting.configured(0)
+    plain = seconds(lambda: estimator.fit(X, y))
+    cost = {}
+    for horizon in (1, 8):
+        rows, block = grown(algorithm, data, model, horizon)
+        cost[horizon] = seconds(
+            lambda rows=rows, block=block: algorithm.refit(rows, block, model, rng)
+        )
+        positions = np.concatenate([np.arange(len(y)), block.x.positions])
+        labels = np.concatenate([data.y, block.y])
+        simple = seconds(
+            lambda at=positions, labels=labels: estimator.fit(X[at], labels), repeats=3
+        )
+        cost[-horizon] = simple
+    show(f"{name}: refit at horizon 8n / at horizon 1n", cost[8] / cost[1], "<= 1.15")
+    show(f"{name}: refit at horizon 8n / plain fit", cost[8] / plain, "<= 1.3")
+    show(f"{name}: concatenate and fit at horizon 8n / plain fit", cost[-8] / plain, "(beside it)")
+
+
+def straightforward_draw(X: np.ndarray, y: np.ndarray, blocks: tuple[int, ...], seed: int) -> Any:
+    """What a user would write: impute, concatenate, fit again."""
+    rng = np.random.default_rng(seed)
+    model = XGBClassifier(n_jobs=1).fit(X, y)
+    for size in blocks:
+        new = X[rng.integers(len(X), size=size)]
+        labels = (rng.random(size) < model.predict_proba(new)[:, 1]).astype(int)
+        X, y = np.concatenate([X, new]), np.concatenate([y, labels])
+        model = XGBClassifier(n_jobs=1).fit(X, y)
+    return model
+
+
+def whole_run() -> None:
+    """50 draws of 8 refits on 2 processes, by the library and by the straightforward loop."""
+    X, y = table(2_000)
+    for schedule in (nb.Schedule.optimal(8), nb.Schedule.arithmetic(horizon=1.0, block=0.125)):
+        blocks = schedule.blocks(len(y))
+
+        def ours(schedule: nb.Schedule = schedule) -> None:
+            nb.PosteriorClassifier(
+                XGBClassifier(), schedule=schedule, n_jobs=2, random_state=0, progress=False
+            ).fit(X, y)
+
+        def loop(blocks: tuple[int, ...] = blocks) -> None:
+            Parallel(n_jobs=2)(
+                delayed(straightforward_draw)(X, y, blocks, seed) for seed in range(50)
+            )
+
+        ours()  # starts the worker processes, for both
+        ratio = seconds(loop, 1) / seconds(ours, 1)
+        show(f"n=2,000, 50 draws, {schedule}: straightforward loop / library", ratio, ">= 2")
+
+
+def peak_megabytes(what: str) -> float:
+    """Peak memory of a fresh process that does one thing."""
+    done = subprocess.run(
+        [sys.executable, __file__, what], capture_output=True, text=True, check=True
+    )
+    return float(done.stdout.split()[-1])
+
+
+def in_a_process_of_its_own(what: str) -> None:
+    X, y = table(200_000)
+    if what == "plain":
+        XGBClassifier(n_jobs=1).fit(X, y)
+    elif what == "draws":
+        nb.PosteriorClassifier(
+            XGBClassifier(), n_draws=2, n_refits=8, random_state=0, progress=False
+        ).fit(X, y)
+    print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024)
+
+
+def memory() -> None:
+    """Peak memory of drawing against that of one plain fit."""
+    nothing, plain, draws = (peak_megabytes(what) for what in ("nothing", "plain", "draws"))
+    show("n=200,000: peak memory of draws / of one plain fit", draws / plain, "<= 1.5")
+    print(f"  (MB: data alone {nothing:.0f}, plain fit {plain:.0f}, draws {draws:.0f})")
+
+
+def main() -> None:
+    X, y = table(20_000)
+    refit_cost("XGBoost, two classes", nb.ClassifierAlgorithm.of(XGBClassifier()), X, y)
+    several = table(20_000, 4)
+    refit_cost("XGBoost, four classes", nb.ClassifierAlgorithm.of(XGBClassifier()), *several)
+    target = X[:, 0] + np.random.default_rng(0).normal(size=len(X))
+    refit_cost("XGBoost, regression", nb.RegressorAlgorithm.of(XGBRegressor()), X, target)
+    refit_cost(
+        "LightGBM, two classes", nb.ClassifierAlgorithm.of(LGBMClassifier(verbosity=-1)), X, y
+    )
+    whole_run()
+    memory()
+
+
+if __name__ == "__main__":
+    in_a_process_of_its_own(sys.argv[1]) if len(sys.argv) > 1 else main()

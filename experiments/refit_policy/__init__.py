@@ -1,0 +1,1 @@
+"""Which schedule, and which way to refit, suits boosted trees (docs/design.md)."""
