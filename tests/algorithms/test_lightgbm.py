@@ -319,7 +319,7 @@ FALL_BACK = [
 ]
 
 
-@pytest.mark.parametrize("estimator", FALL_BACK, ids=str)
+@pytest.mark.parametrize("estimator", FALL_BACK)
 def test_fall_back(estimator):
     assert LightGBMFit(estimator).accepts_counts is False
 

@@ -96,7 +96,7 @@ class ClassifierAlgorithm:
                 f"y must have at least 2 classes, got only the class {classes[0]!r}: "
                 "there is nothing to classify."
             )
-        fitting, labels = self.fitting.for_classes(classes)
+        fitting, labels = self.fitting.for_table(data.table).for_classes(classes)
         prepared = replace(self, fitting=fitting, classes=classes, labels=labels)
         return prepared, replace(data, y=codes.astype(np.intp))
 
@@ -117,6 +117,7 @@ class ClassifierAlgorithm:
     def predict(self, model: Any, x: Table) -> Array:
         """Class probabilities, shape (n_rows, n_classes), in the order of `classes`."""
         assert self.labels is not None
+        self.fitting.check_inputs(x)
         seen = has_no_missing(np.asarray(model.predict_proba(x), dtype=np.float64), model)
         probabilities = np.zeros((len(seen), len(self.labels)))
         probabilities[:, np.searchsorted(self.labels, model.classes_)] = seen
@@ -198,7 +199,9 @@ class RegressorAlgorithm:
                 f"y is constant ({np.ravel(numeric.y)[0]:g} in every row): there is no noise to "
                 "learn from, so there is no posterior to draw."
             )
-        return replace(self, learned=learn_noise(self.noise, self.fitting, numeric, rng)), numeric
+        fitting = self.fitting.for_table(data.table)
+        learned = learn_noise(self.noise, fitting, numeric, rng)
+        return replace(self, fitting=fitting, learned=learned), numeric
 
     def fit(self, data: Data, rng: Rng) -> NoisyRegressor:
         """Fit a clone."""
@@ -217,6 +220,7 @@ class RegressorAlgorithm:
 
     def predict(self, model: NoisyRegressor, x: Table) -> Array:
         """The regression function, shape (n_rows,) or (n_rows, n_outputs)."""
+        self.fitting.check_inputs(x)
         mean = np.asarray(model.estimator.predict(x), dtype=np.float64)
         return has_no_missing(mean, model.estimator)
 

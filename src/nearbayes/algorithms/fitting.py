@@ -33,6 +33,7 @@ from sklearn.utils.validation import has_fit_parameter
 from nearbayes.algorithms.targets import row_weights
 from nearbayes.core.data import Counts, Data
 from nearbayes.core.schedule import Schedule, is_whole
+from nearbayes.core.tables import Table
 
 __all__ = ["EstimatorFit", "has_no_missing"]
 
@@ -79,6 +80,13 @@ class EstimatorFit:
         # class_weight="balanced" counts rows, not weights
         balanced = getattr(self.estimator, "class_weight", None) is not None
         return "labels" if exact and not balanced else False
+
+    def for_table(self, table: Table) -> Self:
+        """How to fit rows of this table: may note what to check new rows against."""
+        return self
+
+    def check_inputs(self, table: Table) -> None:
+        """Refuse rows that the estimator would misread without a word."""
 
     def for_classes(self, classes: NDArray[Any]) -> tuple[Self, NDArray[Any]]:
         """How to fit these classes, and what the estimator is to call them."""

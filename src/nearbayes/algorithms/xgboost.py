@@ -26,7 +26,7 @@ from nearbayes.algorithms.binned import Binned
 from nearbayes.algorithms.fitting import EstimatorFit
 from nearbayes.algorithms.targets import class_codes, class_weights, mean_targets
 from nearbayes.core.data import Counts, Data
-from nearbayes.core.tables import Table
+from nearbayes.core.tables import Table, categories, unseen_categories
 
 __all__ = ["XGBoostFit"]
 
@@ -70,6 +70,8 @@ class XGBoostFit(EstimatorFit):
     binned: Binned = field(default_factory=Binned, compare=False, repr=False)
     # Not empty once XGBoost had its say: what it warns of in one fit, it warns of in all.
     spoken: set[str] = field(default_factory=set, compare=False, repr=False)
+    # What categorical columns held in training, by column.
+    categories: Mapping[str, set[Any]] = field(default_factory=dict, compare=False, repr=False)
     normalises_weights: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
@@ -94,6 +96,18 @@ class XGBoostFit(EstimatorFit):
         if isinstance(model, XGBClassifier):
             return "labels" if plain and model.objective in LOG_LOSS else False
         return "means" if plain and model.objective in (None, *LINEAR_IN_LABEL) else False
+
+    def for_table(self, table: Table) -> Self:
+        """Note the categories of each column."""
+        return replace(self, categories=categories(table))
+
+    def check_inputs(self, table: Table) -> None:
+        """Refuse unseen categories: XGBoost may take one for another (dmlc/xgboost#12189)."""
+        for name, values in unseen_categories(table, self.categories).items():
+            raise ValueError(
+                f"X has categories in column {name!r} that were not in training: {values[:5]}: "
+                "make them missing, or train on rows that have them."
+            )
 
     def for_classes(self, classes: NDArray[Any]) -> tuple[Self, NDArray[Any]]:
         """Classes as XGBoost knows them: 0, 1, ..., in the evaluation sets, too."""
@@ -152,6 +166,7 @@ class XGBoostFit(EstimatorFit):
         weights = self.params.get("sample_weight_eval_set") or [None] * len(sets)
         evaluation = []
         for number, ((x, y), weight) in enumerate(zip(sets, weights, strict=True)):
+            self.check_inputs(x)
             matrix = self._matrix(x, train)
             matrix.set_info(label=y, weight=weight)
             evaluation.append((matrix, f"validation_{number}"))

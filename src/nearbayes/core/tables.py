@@ -6,7 +6,7 @@ converted: a frame that comes in reaches the user's estimator as the same kind o
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import narwhals.stable.v2 as nw
@@ -18,6 +18,7 @@ from sklearn.utils import _safe_indexing
 __all__ = [
     "Table",
     "as_table",
+    "categories",
     "describe",
     "is_frame",
     "like",
@@ -26,6 +27,7 @@ __all__ = [
     "same_kind",
     "stack",
     "take",
+    "unseen_categories",
 ]
 
 Table = Any
@@ -47,6 +49,38 @@ def as_table(x: Any) -> Table:
 def is_frame(x: Any) -> bool:
     """Tell whether `x` is a data frame of a library that narwhals knows."""
     return nw.dependencies.is_into_dataframe(x)
+
+
+def categories(table: Table) -> dict[str, set[Any]]:
+    """What each categorical column of a frame may hold, by its name.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> sorted(categories(pd.DataFrame({"c": pd.Categorical(["a", "b"]), "x": [1, 2]}))["c"])
+    ['a', 'b']
+    """
+    if not is_frame(table):
+        return {}
+    frame = nw.from_native(table, eager_only=True)
+    kinds = (nw.Categorical, nw.Enum)
+    return {
+        name: set(frame[name].cat.get_categories().to_list())
+        for name, kind in frame.schema.items()
+        if isinstance(kind, kinds)
+    }
+
+
+def unseen_categories(table: Table, known: Mapping[str, set[Any]]) -> dict[str, list[Any]]:
+    """Values of categorical columns that are not among the known ones, by column."""
+    unseen = {}
+    for name, possible in categories(table).items():
+        if name in known and not possible <= known[name]:  # may hold others, but does it?
+            column = nw.from_native(table, eager_only=True)[name]
+            values = set(column.drop_nulls().unique().to_list()) - known[name]
+            if values:
+                unseen[name] = sorted(values, key=str)
+    return unseen
 
 
 def n_rows(table: Table) -> int:
