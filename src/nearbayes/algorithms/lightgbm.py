@@ -36,6 +36,9 @@ ALIASES = {
     "pos_bagging neg_bagging_fraction neg_sub_row neg_subsample neg_bagging",
     "bagging_freq": "subsample_freq",
     "boosting": "boosting_type boost",
+    "extra_trees": "extra_tree",
+    "feature_fraction": "sub_feature colsample_bytree",
+    "feature_fraction_bynode": "sub_feature_bynode colsample_bynode",
     "early_stopping_round": "early_stopping_rounds early_stopping n_iter_no_change",
     "is_unbalance": "unbalance unbalanced_sets",
     "linear_tree": "linear_trees",
@@ -61,6 +64,8 @@ SUMS_GRADIENTS: dict[str, tuple[Any, ...]] = {
     "data_sample_strategy": ("bagging",),
     **dict.fromkeys(("is_unbalance", "linear_tree", "reg_sqrt", "use_quantized_grad"), (False,)),
 }
+# Shares of rows and columns that a tree is grown on.
+DRAWN = ("bagging_fraction", "feature_fraction", "feature_fraction_bynode")
 LOSS = ("objective", "num_class", "metric")
 # Arguments of `fit` that say how the table is read, and those that are left to LightGBM's own.
 ABOUT_COLUMNS = ("feature_name", "categorical_feature")
@@ -131,6 +136,15 @@ class LightGBMFit(EstimatorFit):
         ):
             return False
         return "labels" if is_classifier else "means"
+
+    @property
+    def randomised(self) -> bool:
+        """Whether rows, columns or trees are drawn at random; the seed alone changes nothing."""
+        shares = [value for name in DRAWN for value in self._given(name)]
+        extra = [*self._given("extra_trees"), *self._given("data_sample_strategy")]
+        kinds = self._given("boosting")
+        drawn = any(share != 1 for share in shares) or any(extra)
+        return drawn or any(kind not in ("gbdt", "gbrt") for kind in kinds)
 
     @cached_property
     def leaf_sizes(self) -> dict[str, int]:

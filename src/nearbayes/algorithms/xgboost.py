@@ -19,12 +19,12 @@ import xgboost
 from numpy.typing import NDArray
 from scipy.special import expit, softmax
 from sklearn.base import clone
-from sklearn.utils.validation import has_fit_parameter
 from xgboost import XGBClassifier, XGBModel
 
 from nearbayes.algorithms.binned import Binned
 from nearbayes.algorithms.fitting import EstimatorFit
 from nearbayes.algorithms.targets import class_codes, class_weights, mean_targets
+from nearbayes.algorithms.xgboost_checks import check_outcomes, check_params
 from nearbayes.core.data import Counts, Data
 from nearbayes.core.tables import Table, categories, unseen_categories
 
@@ -36,15 +36,9 @@ Array = NDArray[np.float64]
 LINEAR_IN_LABEL = ("reg:squarederror", "count:poisson", "reg:gamma", "reg:tweedie", "reg:logistic")
 LOG_LOSS = (None, "binary:logistic", "multi:softprob")
 TREES = (None, "gbtree", "dart")
+COLUMNS = ("tree", "level", "node")  # what columns can be drawn for
 # Set by loading a trained model, but the user's to choose.
 USERS_OWN = ("base_score", "booster", "enable_categorical", "feature_types")
-# Outcomes that an objective can bear, in a test and in words, and a noise that keeps to them.
-OUTCOMES: dict[str, tuple[Callable[[Array], Any], str, str]] = {
-    "count:poisson": (lambda y: y >= 0, "of 0 or more", "rng.poisson(mean)"),
-    "reg:tweedie": (lambda y: y >= 0, "of 0 or more", "rng.poisson(mean)"),
-    "reg:gamma": (lambda y: y > 0, "above 0", "rng.exponential(mean)"),
-    "reg:logistic": (lambda y: (y >= 0) & (y <= 1), "from 0 to 1", "rng.binomial(1, mean)"),
-}
 SMALLEST_HESSIAN, SMALLEST_SHARE = 1e-16, 1e-6  # as in XGBoost's own softmax objective
 
 
@@ -75,7 +69,7 @@ class XGBoostFit(EstimatorFit):
     normalises_weights: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
-        _check_params(self.estimator, self.params)
+        check_params(self.estimator, self.params)
         object.__setattr__(self, "estimator", _where_it_can_run(self.estimator))
 
     @property
@@ -96,6 +90,13 @@ class XGBoostFit(EstimatorFit):
         if isinstance(model, XGBClassifier):
             return "labels" if plain and model.objective in LOG_LOSS else False
         return "means" if plain and model.objective in (None, *LINEAR_IN_LABEL) else False
+
+    @property
+    def randomised(self) -> bool:
+        """Whether rows, columns or trees are drawn at random; the seed alone changes nothing."""
+        model = self.estimator
+        shares = (model.subsample, *(getattr(model, f"colsample_by{what}") for what in COLUMNS))
+        return model.booster == "dart" or any(share not in (None, 1) for share in shares)
 
     def for_table(self, table: Table) -> Self:
         """Note the categories of each column."""
@@ -125,7 +126,7 @@ class XGBoostFit(EstimatorFit):
     def fit(self, data: Data, seed: int, labels: NDArray[Any] | None = None) -> Any:
         """Fit a clone; see `EstimatorFit.fit`."""
         if labels is None:
-            _check_outcomes(data.y, self.estimator.objective)
+            check_outcomes(data.y, self.estimator.objective)
         by_counts = self.accepts_counts and data.y.ndim == 1
         fit = self._fit_counts if by_counts else self._fit_rows
         with xgboost.config_context(verbosity=0 if self.spoken else None):
@@ -346,54 +347,3 @@ def _device_used(device: str) -> str:
             "'cuda' or 'cuda:0'."
         ) from error
     return str(config["learner"]["generic_param"]["device"])
-
-
-def _check_params(estimator: Any, params: Mapping[str, Any]) -> None:
-    """Refuse arguments of `fit` that XGBoost does not have, or that imputed rows cannot have."""
-    for name, value in params.items():
-        if not has_fit_parameter(estimator, name):
-            raise TypeError(
-                f"{type(estimator).__name__}.fit has no argument {name!r}: leave it out, or look "
-                "for a misspelling."
-            )
-        if name.startswith("base_margin") and value is not None:
-            raise ValueError(
-                f"{name} cannot be given to fit: imputed rows would have none. "
-                "Add it as a column of X, or subtract it from y."
-            )
-    _check_evaluation(estimator, params)
-
-
-def _check_evaluation(estimator: Any, params: Mapping[str, Any]) -> None:
-    """Check that there are rows to stop on, and that evaluation sets are pairs."""
-    sets = params.get("eval_set") or ()
-    if estimator.early_stopping_rounds and not sets:
-        raise ValueError(
-            f"early_stopping_rounds={estimator.early_stopping_rounds} needs rows to stop "
-            "on, got no eval_set: fit(X, y, eval_set=[(X_validation, y_validation)])."
-        )
-    if not all(isinstance(pair, tuple | list) and len(pair) == 2 for pair in sets):
-        raise ValueError(
-            f"eval_set must be a list of pairs, got {type(sets).__name__} of "
-            f"{', '.join(type(part).__name__ for part in sets)}: "
-            "fit(X, y, eval_set=[(X_validation, y_validation)])."
-        )
-    weights = params.get("sample_weight_eval_set")
-    if weights is not None and len(weights) != len(sets):
-        raise ValueError(
-            "sample_weight_eval_set must have one array per pair of eval_set, got "
-            f"{len(weights)} for {len(sets)}: use None for a pair without weights."
-        )
-
-
-def _check_outcomes(y: Array, objective: Any) -> None:
-    """Say which outcomes an objective cannot bear, and that noise may have made them."""
-    if callable(objective) or objective not in OUTCOMES:
-        return
-    fits, words, noise = OUTCOMES[objective]
-    bad = y[~fits(y)]
-    if len(bad):
-        raise ValueError(
-            f"objective={objective!r} needs y {words}, got {bad[0]:.3g}: choose another objective "
-            f"or, if that y was imputed, a noise such as noise=lambda mean, x, rng: {noise}."
-        )
