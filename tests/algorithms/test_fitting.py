@@ -134,3 +134,68 @@ def test_has_no_missing():
     for bad in (np.nan, np.inf):
         with pytest.raises(ValueError, match="Ridge predicted NaN or infinity"):
             has_no_missing(np.array([1.0, bad]), Ridge())
+
+
+class LikeCatBoost(RegressorMixin, BaseEstimator):
+    """Lists only the parameters that were set, as CatBoost does."""
+
+    __module__ = "catboost.core"
+
+    def __init__(self, **params):
+        self.params = params
+
+    def get_params(self, deep=True):
+        return self.params
+
+    def set_params(self, **params):
+        self.params = {**self.params, **params}
+        return self
+
+    def fit(self, X, y, sample_weight=None):
+        self.weight_ = sample_weight
+        return self
+
+
+def test_catboost_is_seeded_and_has_one_thread_though_it_lists_neither():
+    fitting = EstimatorFit(LikeCatBoost(depth=3))
+    assert fitting.randomised
+    assert fitting.configured(7).get_params() == {"depth": 3, "random_seed": 7, "thread_count": 1}
+
+
+def test_catboost_keeps_the_name_that_the_user_gave_its_seed():
+    configured = EstimatorFit(LikeCatBoost(random_state=1)).configured(7)
+    assert configured.get_params() == {"random_state": 7, "thread_count": 1}
+
+
+def test_weights_of_catboost_sum_to_the_real_rows():
+    data = Data.of(X, Y)
+    rows = Rows.repeated(data.table, np.full(30, 2))
+    grown = data.extend(Block(rows, np.zeros(60), total=90))
+    model = EstimatorFit(LikeCatBoost()).fit(grown, 0)
+    assert len(model.weight_) == 90
+    assert model.weight_.sum() == pytest.approx(30)
+
+
+@pytest.mark.parametrize(
+    ("estimator", "refits", "expected"),
+    [
+        (Ridge(), None, "optimal(refits=8)"),
+        (Ridge(), 3, "optimal(refits=3)"),
+        (HistGradientBoostingRegressor(), None, "arithmetic(horizon=1.0, block=0.25)"),
+        (LikeCatBoost(), 2, "arithmetic(horizon=1.0, block=0.5)"),
+        (
+            make_pipeline(StandardScaler(), HistGradientBoostingRegressor()),
+            None,
+            "arithmetic(horizon=1.0, block=0.25)",
+        ),
+        (HistGradientBoostingRegressor(), 0, "optimal(refits=0)"),
+    ],
+)
+def test_boosted_trees_prefer_short_horizons(estimator, refits, expected):
+    assert str(EstimatorFit(estimator).preferred_schedule(refits)) == expected
+
+
+@pytest.mark.parametrize("refits", [-1, 1.5, "four"])
+def test_refits_must_be_a_whole_number(refits):
+    with pytest.raises(ValueError, match=r"refits must be a whole number, 0 or more, got"):
+        EstimatorFit(HistGradientBoostingRegressor()).preferred_schedule(refits)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -68,8 +68,10 @@ class EstimatorFit:
     estimator: Any
     params: Mapping[str, Any] = field(default_factory=dict)
 
-    # Whether weights sum to n, so that regularisation in units of rows keeps its strength.
-    normalises_weights: ClassVar[bool] = False
+    @property
+    def normalises_weights(self) -> bool:
+        """Whether weights sum to n, so that penalties in units of rows keep their strength."""
+        return _library(self.estimator) == "catboost"
 
     @property
     def accepts_counts(self) -> Counts:
@@ -97,8 +99,7 @@ class EstimatorFit:
         """Whether this is gradient-boosted trees, at the end of a pipeline, too."""
         pipeline = isinstance(self.estimator, Pipeline)
         last = self.estimator.steps[-1][1] if pipeline else self.estimator
-        library = type(last).__module__.partition(".")[0]
-        return isinstance(last, HISTOGRAM_BOOSTING) or library in BOOSTING_LIBRARIES
+        return isinstance(last, HISTOGRAM_BOOSTING) or _library(last) in BOOSTING_LIBRARIES
 
     def preferred_schedule(self, n_refits: int | None) -> Schedule:
         """Equal blocks up to n imputed rows for boosted trees, else the optimal schedule.
@@ -115,8 +116,9 @@ class EstimatorFit:
 
     @cached_property
     def seed_names(self) -> tuple[str, ...]:
-        """Parameters of the estimator and its parts that are called `random_state`."""
-        return tuple(name for name, _ in self._parameters("random_state"))
+        """Seeds of the estimator and its parts."""
+        named = (name for name, _ in self._parameters("random_state"))
+        return (*named, *self._of_catboost("random_seed", "random_state"))
 
     @cached_property
     def thread_names(self) -> tuple[str, ...]:
@@ -124,8 +126,8 @@ class EstimatorFit:
 
         scikit-learn's own estimators are capped by the executor.
         """
-        found = (*self._parameters("n_jobs"), *self._parameters("thread_count"))
-        return tuple(name for name, part in found if not _is_from_sklearn(part))
+        named = (name for name, part in self._parameters("n_jobs") if not _is_from_sklearn(part))
+        return (*named, *self._of_catboost("thread_count"))
 
     @cached_property
     def leaf_sizes(self) -> dict[str, int]:
@@ -149,6 +151,12 @@ class EstimatorFit:
             if last == name:
                 yield full, parts[owner]
 
+    def _of_catboost(self, name: str, alias: str | None = None) -> Iterator[str]:
+        """Full names of a parameter of CatBoost, which lists only those that the user set."""
+        for prefix, part in {"": self.estimator, **self.estimator.get_params(deep=True)}.items():
+            if _library(part) == "catboost" and alias not in part.get_params():
+                yield f"{prefix}__{name}".removeprefix("__")
+
     @property
     def randomised(self) -> bool:
         """Whether any part of the estimator has a `random_state`."""
@@ -169,7 +177,7 @@ class EstimatorFit:
     @property
     def packages(self) -> tuple[str, ...]:
         """Package that the estimator comes from, for the provenance."""
-        root = type(self.estimator).__module__.split(".")[0]
+        root = _library(self.estimator)
         return () if root in ("sklearn", "__main__", "nearbayes") else (root,)
 
     def fit(self, data: Data, seed: int, labels: NDArray[Any] | None = None) -> Any:
@@ -204,6 +212,11 @@ class EstimatorFit:
         if self.normalises_weights and data.size != data.n:
             return {self.weight_name: row_weights(data)}
         return {} if data.count is None else {self.weight_name: data.count}
+
+
+def _library(part: Any) -> str:
+    """Name of the package that an object's class comes from."""
+    return type(part).__module__.partition(".")[0]
 
 
 def _is_from_sklearn(part: Any) -> bool:

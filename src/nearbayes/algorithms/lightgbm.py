@@ -11,7 +11,7 @@ import copy
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 import joblib
 import lightgbm
@@ -97,7 +97,6 @@ class LightGBMFit(EstimatorFit):
     """
 
     binned: Binned = field(default_factory=Binned, compare=False, repr=False)
-    normalises_weights: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         for name in self.params:
@@ -117,6 +116,11 @@ class LightGBMFit(EstimatorFit):
                 f"early_stopping_round={patience} needs rows to stop on, got no eval_set: "
                 "fit(X, y, eval_set=[(X_validation, y_validation)])."
             )
+
+    @property
+    def normalises_weights(self) -> bool:
+        """Yes: see `targets.py`."""
+        return True
 
     @property
     def accepts_counts(self) -> Counts:

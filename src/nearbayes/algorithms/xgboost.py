@@ -12,7 +12,7 @@ import json
 import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 import numpy as np
 import xgboost
@@ -66,11 +66,15 @@ class XGBoostFit(EstimatorFit):
     spoken: set[str] = field(default_factory=set, compare=False, repr=False)
     # What categorical columns held in training, by column.
     categories: Mapping[str, set[Any]] = field(default_factory=dict, compare=False, repr=False)
-    normalises_weights: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         check_params(self.estimator, self.params)
         object.__setattr__(self, "estimator", _where_it_can_run(self.estimator))
+
+    @property
+    def normalises_weights(self) -> bool:
+        """Yes: see `targets.py`."""
+        return True
 
     @property
     def accepts_counts(self) -> Counts:
