@@ -120,10 +120,11 @@ def _stamp() -> Record:
 
 @cache
 def commit() -> str:
-    """The commit that the code is at; with a plus sign if files differ from it."""
-    here = Path(__file__).parent
-    head = _git("rev-parse", "--short=12", "HEAD", folder=here)
-    changed = _git("status", "--porcelain", "--untracked-files=no", folder=here)
+    """The commit that the code is at; with a plus sign if files other than results differ."""
+    root = Path(__file__).parents[2]
+    head = _git("rev-parse", "--short=12", "HEAD", folder=root)
+    code = ("--untracked-files=no", "--", ".", ":!experiments/*/results")
+    changed = _git("status", "--porcelain", *code, folder=root)
     return head + ("+" if changed else "")
 
 
