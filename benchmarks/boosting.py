@@ -8,17 +8,15 @@ import os
 os.environ.update(OMP_NUM_THREADS="1", OPENBLAS_NUM_THREADS="1", MKL_NUM_THREADS="1")
 
 import resource
-import statistics
 import subprocess
 import sys
-import time
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 from joblib import Parallel, delayed
 from joblib.externals.loky import get_reusable_executor
 from lightgbm import LGBMClassifier
+from measuring import seconds, show
 from sklearn.base import clone
 from sklearn.datasets import make_classification
 from xgboost import XGBClassifier, XGBRegressor
@@ -35,20 +33,6 @@ def table(n: int, n_classes: int = 2) -> tuple[np.ndarray, np.ndarray]:
         n, D, n_informative=10, n_classes=n_classes, flip_y=0.2, random_state=0
     )
     return X, y
-
-
-def show(name: str, value: float, limit: str) -> None:
-    print(f"{name:<95} {value:>7.3g}   wanted {limit}", flush=True)
-
-
-def seconds(task: Callable[[], Any], repeats: int = 5) -> float:
-    """Median of a few runs."""
-    times = []
-    for _ in range(repeats):
-        started = time.perf_counter()
-        task()
-        times.append(time.perf_counter() - started)
-    return statistics.median(times)
 
 
 def grown(algorithm: Any, data: Data, model: Any, horizon: int) -> tuple[Data, Block]:

@@ -10,28 +10,14 @@ os.environ.update(OMP_NUM_THREADS="1", OPENBLAS_NUM_THREADS="1", MKL_NUM_THREADS
 import statistics
 import time
 import tracemalloc
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from measuring import seconds, show
 
 import nearbayes as nb
 
 N_DRAWS, N_REFITS, DIMENSION = 10_000, 1_000, 10
-
-
-def seconds(task: Callable[[], Any], repeats: int = 3) -> float:
-    """Best of a few runs: the least disturbed one."""
-    times = []
-    for _ in range(repeats):
-        started = time.perf_counter()
-        task()
-        times.append(time.perf_counter() - started)
-    return min(times)
-
-
-def show(name: str, value: float, limit: str) -> None:
-    print(f"{name:<72} {value:>9.3g}   wanted {limit}", flush=True)
 
 
 def batched_speed() -> None:

@@ -32,13 +32,13 @@ def write_report(records: Records, folder: Path) -> None:
         markdown(_every_row(frame)),
     ]
     (folder / "report.md").write_text("\n\n".join(parts) + "\n")
-    _pictures(by_data_set(frame, "nll", _present(frame, MAIN)), folder)
+    _pictures(by_data_set(frame, "nll", _complete(frame, MAIN)), folder)
 
 
 def _what_was_done(frame: pd.DataFrame) -> str:
     measured = frame[frame["method"] != "tuning"]
     commits = ", ".join(sorted(measured["commit"].unique()))
-    splits = n_splits(frame, _present(frame, MAIN))
+    splits = n_splits(frame, _complete(frame, MAIN))
     return (
         "Made by `python -m experiments.classification tables` from "
         f"`results/records.jsonl` ({len(measured)} measurements, commits {commits}). "
@@ -48,17 +48,23 @@ def _what_was_done(frame: pd.DataFrame) -> str:
 
 
 def _main_tables(frame: pd.DataFrame) -> list[str]:
-    methods = _present(frame, MAIN)
+    methods = _complete(frame, MAIN)
     others = [name for name in methods if name != OURS]
     return [
         "## Posteriors of XGBoost",
         markdown(summary(frame, METRICS, methods)),
+        _unfinished(frame),
         "Test NLL:",
         markdown(against(frame, "nll", OURS, others)),
         markdown(against(frame, "nll", "bootstrap", ["base"])),
         "![scatter](nll_scatter.png)",
         "![ranks](critical_differences.png)",
     ]
+
+
+def _unfinished(frame: pd.DataFrame) -> str:
+    left = [name for name in MAIN if name not in _complete(frame, MAIN)]
+    return f"Not yet measured on every split: {', '.join(left)}." if left else ""
 
 
 def _published(frame: pd.DataFrame) -> list[str]:
@@ -86,7 +92,7 @@ def _published(frame: pd.DataFrame) -> list[str]:
 
 
 def _stochastic(frame: pd.DataFrame) -> list[str]:
-    methods = _present(frame, ("base", OURS, *STOCHASTIC))
+    methods = _measured(frame, ("base", OURS, *STOCHASTIC))
     if not set(STOCHASTIC) <= set(methods):
         return []
     return [
@@ -101,35 +107,43 @@ def _stochastic(frame: pd.DataFrame) -> list[str]:
 
 
 def _peers(frame: pd.DataFrame) -> list[str]:
-    present = [name for name in PEERS if name in set(frame["method"])]
-    parts = ["## Peers"] if present else []
-    for title, peers in (("All data sets", present), ("Two classes", [*present, "bart"])):
-        if title == "All data sets":
-            peers = [name for name in peers if name != "bart"]
-        if not set(peers) <= set(frame["method"]) or not peers:
-            continue
-        chosen = frame
-        if title == "Two classes":
-            two = frame.loc[frame["method"] == "bart", "data_set"].unique()
-            chosen = frame[frame["data_set"].isin(two)]
-        peers = list(dict.fromkeys(peers))
-        methods = ["base", "bootstrap", OURS, *peers]
-        parts += [
-            f"### {title}",
-            markdown(summary(chosen, {"nll": "less", "accuracy": "greater"}, methods)),
-            markdown(against(chosen, "nll", OURS, peers)),
-        ]
-    return parts
+    present = _measured(frame, PEERS)
+    if not present:
+        return []
+    two_classes = frame.loc[frame["method"] == "bart", "data_set"].unique()
+    several = [name for name in present if name != "bart"]
+    return [
+        "## Peers",
+        *_against_peers(frame, several, "All data sets"),
+        *_against_peers(frame[frame["data_set"].isin(two_classes)], present, "Two classes"),
+    ]
+
+
+def _against_peers(frame: pd.DataFrame, peers: list[str], title: str) -> list[str]:
+    methods = ["base", "bootstrap", OURS, *peers]
+    splits = n_splits(frame, methods)
+    return [
+        f"### {title}",
+        f"{len(splits)} data sets, {splits.min()} to {splits.max()} splits.",
+        markdown(summary(frame, {"nll": "less", "accuracy": "greater"}, methods)),
+        markdown(against(frame, "nll", OURS, peers)),
+    ]
 
 
 def _every_row(frame: pd.DataFrame) -> pd.DataFrame:
-    names = [name for name in (*MAIN, *STOCHASTIC, *PEERS) if name in set(frame["method"])]
+    names = _measured(frame, (*MAIN, *STOCHASTIC, *PEERS))
     means = frame.pivot_table(index="data_set", columns="method", values="nll")[names]
-    return means.assign(splits=n_splits(frame, _present(frame, MAIN)))
+    return means.assign(splits=n_splits(frame, _complete(frame, MAIN)))
 
 
-def _present(frame: pd.DataFrame, methods: tuple[str, ...]) -> list[str]:
+def _measured(frame: pd.DataFrame, methods: tuple[str, ...]) -> list[str]:
     return [name for name in methods if name in set(frame["method"])]
+
+
+def _complete(frame: pd.DataFrame, methods: tuple[str, ...]) -> list[str]:
+    """Methods measured wherever ours is, so that no table is cut down by an unfinished one."""
+    times = frame["method"].value_counts()
+    return [name for name in methods if times.get(name, 0) >= times[OURS]]
 
 
 def _pictures(scores: pd.DataFrame, folder: Path) -> None:

@@ -9,31 +9,12 @@ from experiments.refit_policy.experiment import (
     BASELINES,
     DEFAULT,
     POLICIES,
-    QUICK_DATA_SETS,
     SCHEDULES,
     RefitPolicy,
 )
-from experiments.runner.command_line import parse
+from experiments.runner.command_line import run_or_report
 from experiments.runner.records import Records
-from experiments.runner.run import Runner
 from experiments.runner.tables import against, markdown, n_splits, summary
-
-HERE = Path(__file__).parent
-
-
-def main() -> int:
-    """Run the experiment, or make the tables of its records."""
-    options = parse(
-        __doc__, HERE / "results", QUICK_DATA_SETS, RefitPolicy.measured, splits=2, draws=16
-    )
-    experiment = RefitPolicy(
-        options.data_sets, options.methods, options.splits, options.draws, options.data_dir
-    )
-    runner = Runner(experiment, options.results, options.jobs)
-    if options.action == "run":
-        return runner.run()
-    write_report(runner.records, options.results)
-    return 0
 
 
 def write_report(records: Records, folder: Path) -> None:
@@ -60,4 +41,5 @@ def write_report(records: Records, folder: Path) -> None:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    results = Path(__file__).parent / "results"
+    sys.exit(run_or_report(__doc__, RefitPolicy(), results, write_report))

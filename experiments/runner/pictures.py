@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
@@ -35,7 +37,7 @@ def critical_differences(scores: pd.DataFrame, ax: Axes) -> Axes:
     return ax
 
 
-def save(figure: plt.Figure, path: str) -> None:
+def save(figure: plt.Figure, path: Path) -> None:
     """Write a picture and forget it."""
     figure.savefig(path, dpi=120, bbox_inches="tight", metadata={"Software": None})
     plt.close(figure)

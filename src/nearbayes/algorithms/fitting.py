@@ -37,7 +37,8 @@ from nearbayes.core.tables import Table
 
 __all__ = ["EstimatorFit", "has_no_missing"]
 
-BOOSTING_LIBRARIES = ("catboost", "lightgbm", "ngboost", "xgboost")
+WEIGHTED_BOOSTING = ("catboost", "lightgbm", "xgboost")
+BOOSTING_LIBRARIES = (*WEIGHTED_BOOSTING, "ngboost")
 HISTOGRAM_BOOSTING = (HistGradientBoostingClassifier, HistGradientBoostingRegressor)
 # Estimators whose weights are exactly repeated rows. Others may take weights, too, but count rows
 # in minimum leaf sizes, subsamples or inner splits, so counts would change what they learn.
@@ -71,7 +72,7 @@ class EstimatorFit:
     @property
     def normalises_weights(self) -> bool:
         """Whether weights sum to n, so that penalties in units of rows keep their strength."""
-        return _library(self.estimator) == "catboost"
+        return _library(self.estimator) in WEIGHTED_BOOSTING
 
     @property
     def accepts_counts(self) -> Counts:
@@ -105,7 +106,7 @@ class EstimatorFit:
         """Equal blocks up to n imputed rows for boosted trees, else the optimal schedule.
 
         Boosted trees drift when they are refitted on many more imputed rows than real ones, so a
-        long horizon costs them accuracy; four blocks do as well as eight (docs/design.md).
+        long horizon costs them accuracy (docs/design.md).
         """
         if not self.is_boosted or n_refits == 0:
             return Schedule.optimal(8 if n_refits is None else n_refits)

@@ -118,11 +118,6 @@ class LightGBMFit(EstimatorFit):
             )
 
     @property
-    def normalises_weights(self) -> bool:
-        """Yes: see `targets.py`."""
-        return True
-
-    @property
     def accepts_counts(self) -> Counts:
         """Class counts or mean outcomes, where a fit needs no more than sums over rows.
 

@@ -9,7 +9,7 @@ classes the counts of each class take the place of :math:`\bar y`.
 Weights sum to the number of *real* rows, n, however many rows are imputed. Ridge penalties and
 smallest leaves are given in units of rows; left alone, they would mean less and less as rows are
 imputed, and every refit would be regularised less than the first fit, although imputed rows bring
-no new information. Measured on 20 data sets: `experiments/classification/README.md`.
+no new information. `experiments/refit_policy` is there to compare the two.
 """
 
 from __future__ import annotations

@@ -72,11 +72,6 @@ class XGBoostFit(EstimatorFit):
         object.__setattr__(self, "estimator", _where_it_can_run(self.estimator))
 
     @property
-    def normalises_weights(self) -> bool:
-        """Yes: see `targets.py`."""
-        return True
-
-    @property
     def accepts_counts(self) -> Counts:
         """Class counts or mean outcomes, where they are exactly the repeated rows.
 
