@@ -59,7 +59,7 @@ def boosted_trees(chosen: Mapping[str, Any], **options: Any) -> XGBClassifier:
         **{name: chosen[name] for name in SETTING},
         early_stopping_rounds=STOP_AFTER,
         enable_categorical=True,
-        max_bin=64,  # of about 1,000 rows; three times as fast as 256, with the same scores
+        max_bin=64,  # faster than 256, and many for about 1,000 rows
         n_jobs=1,
         **options,
     )
