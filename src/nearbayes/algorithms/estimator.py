@@ -16,11 +16,12 @@ from nearbayes.algorithms.adapters import fitting_of
 from nearbayes.algorithms.fitting import EstimatorFit, has_no_missing
 from nearbayes.algorithms.noise import Noise, NoiseName, learn_noise
 from nearbayes.algorithms.predictive import CategoricalPredictive, Predictive
+from nearbayes.algorithms.targets import class_codes
 from nearbayes.core.credible import Link
 from nearbayes.core.data import Block, Counts, Data, Rows
 from nearbayes.core.schedule import Schedule
 from nearbayes.core.seeds import integer_seed
-from nearbayes.core.tables import Table
+from nearbayes.core.tables import Table, as_table
 from nearbayes.core.types import Rng
 
 __all__ = ["ClassifierAlgorithm", "DensityAlgorithm", "NoisyRegressor", "RegressorAlgorithm"]
@@ -90,15 +91,27 @@ class ClassifierAlgorithm:
                 f"estimator must have predict_proba, but {type(estimator).__name__} as configured "
                 "has none: wrap it in sklearn.calibration.CalibratedClassifierCV."
             )
-        classes, codes = np.unique(data.y, return_inverse=True)
-        if len(classes) < 2:
+        seen = np.unique(data.y)
+        if len(seen) < 2:
             raise ValueError(
-                f"y must have at least 2 classes, got only the class {classes[0]!r}: "
+                f"y must have at least 2 classes, got only the class {seen[0]!r}: "
                 "there is nothing to classify."
             )
+        classes = seen if self.classes is None else self.classes
+        codes = class_codes(data.y, classes, "y")
         fitting, labels = self.fitting.for_table(data.table).for_classes(classes)
         prepared = replace(self, fitting=fitting, classes=classes, labels=labels)
-        return prepared, replace(data, y=codes.astype(np.intp))
+        return prepared, replace(data, y=codes)
+
+    def simulate(self, truth: Any, data: Data, rng: Rng) -> tuple[ClassifierAlgorithm, Data]:
+        """Data at the real inputs with labels drawn from a fitted model, and how to fit them."""
+
+        def labels(x: Table) -> NDArray[Any]:
+            assert self.classes is not None
+            return np.asarray(self.classes[self.sample(truth, Rows.every(as_table(x)), rng)])
+
+        fitting = self.fitting.with_outcomes(labels)
+        return replace(self, fitting=fitting), replace(data, y=labels(data.x))
 
     def fit(self, data: Data, rng: Rng) -> Any:
         """Fit a clone; data with one class left gives that class probability 1."""
@@ -202,6 +215,17 @@ class RegressorAlgorithm:
         fitting = self.fitting.for_table(data.table)
         learned = learn_noise(self.noise, fitting, numeric, rng)
         return replace(self, fitting=fitting, learned=learned), numeric
+
+    def simulate(
+        self, truth: NoisyRegressor, data: Data, rng: Rng
+    ) -> tuple[RegressorAlgorithm, Data]:
+        """Data at the real inputs with outcomes drawn from a fitted model, and how to fit them."""
+
+        def outcomes(x: Table) -> Array:
+            return self.sample(truth, Rows.every(as_table(x)), rng)
+
+        fitting = self.fitting.with_outcomes(outcomes)
+        return replace(self, fitting=fitting), replace(data, y=outcomes(data.x))
 
     def fit(self, data: Data, rng: Rng) -> NoisyRegressor:
         """Fit a clone."""

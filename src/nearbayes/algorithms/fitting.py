@@ -6,7 +6,7 @@ kind of table.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Self
@@ -17,6 +17,8 @@ from sklearn import get_config
 from sklearn.base import clone
 from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
 from sklearn.linear_model import (
+    ARDRegression,
+    BayesianRidge,
     ElasticNet,
     GammaRegressor,
     Lasso,
@@ -53,6 +55,7 @@ EXACT_WITH_MEANS = (
     Ridge,
     TweedieRegressor,
 )
+PARAMETRIC = (*EXACT_WITH_WEIGHTS, *EXACT_WITH_MEANS, BayesianRidge, ARDRegression)
 
 
 @dataclass(frozen=True)
@@ -91,9 +94,23 @@ class EstimatorFit:
     def check_inputs(self, table: Table) -> None:
         """Refuse rows that the estimator would misread without a word."""
 
+    def with_outcomes(self, sample: Callable[[Table], NDArray[Any]]) -> Self:
+        """How to fit simulated data: with outcomes of evaluation sets simulated, too."""
+        return self
+
     def for_classes(self, classes: NDArray[Any]) -> tuple[Self, NDArray[Any]]:
         """How to fit these classes, and what the estimator is to call them."""
         return self, classes
+
+    @property
+    def is_flexible(self) -> bool:
+        """Whether the learner's bias is too large for its posterior's intervals to cover.
+
+        Linear and other simple parametric models have next to none.
+        """
+        pipeline = isinstance(self.estimator, Pipeline)
+        last = self.estimator.steps[-1][1] if pipeline else self.estimator
+        return not isinstance(last, PARAMETRIC)
 
     @property
     def is_boosted(self) -> bool:

@@ -8,7 +8,7 @@ repeated rows (`LightGBMFit.accepts_counts`) are fitted to repeated rows, by Lig
 from __future__ import annotations
 
 import copy
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Self
@@ -150,6 +150,12 @@ class LightGBMFit(EstimatorFit):
         """Smallest leaves, by the names they are given: they grow with the rows of a fit."""
         params = self.estimator.get_params()
         return {name: params[name] for name in NAMES["min_data_in_leaf"] if name in params}
+
+    def with_outcomes(self, sample: Callable[[Table], NDArray[Any]]) -> Self:
+        """Evaluation sets with other outcomes, for rounds to be chosen on."""
+        sets = [(x, sample(x)) for x, _ in self._evaluation_sets()]
+        params = {**_without(self.params, "eval_X", "eval_y"), "eval_set": sets}
+        return replace(self, params=params if sets else self.params, binned=Binned())
 
     def for_classes(self, classes: NDArray[Any]) -> tuple[Self, NDArray[Any]]:
         """Classes as codes 0, 1, ..., so that one that a sample has lost is known all the same."""

@@ -98,8 +98,8 @@ class XGBoostFit(EstimatorFit):
         return model.booster == "dart" or any(share not in (None, 1) for share in shares)
 
     def for_table(self, table: Table) -> Self:
-        """Note the categories of each column."""
-        return replace(self, categories=categories(table))
+        """Note the categories of each column, if not yet known."""
+        return self if self.categories else replace(self, categories=categories(table))
 
     def check_inputs(self, table: Table) -> None:
         """Refuse unseen categories: XGBoost may take one for another (dmlc/xgboost#12189)."""
@@ -108,6 +108,12 @@ class XGBoostFit(EstimatorFit):
                 f"X has categories in column {name!r} that were not in training: {values[:5]}: "
                 "make them missing, or train on rows that have them."
             )
+
+    def with_outcomes(self, sample: Callable[[Table], NDArray[Any]]) -> Self:
+        """Evaluation sets with other outcomes, for rounds to be chosen on."""
+        sets = [(x, sample(x)) for x, _ in self.params.get("eval_set") or ()]
+        params = {**self.params, "eval_set": sets} if sets else self.params
+        return replace(self, params=params, binned=Binned())
 
     def for_classes(self, classes: NDArray[Any]) -> tuple[Self, NDArray[Any]]:
         """Classes as XGBoost knows them: 0, 1, ..., in the evaluation sets, too."""

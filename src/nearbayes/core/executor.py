@@ -95,6 +95,7 @@ def make_draws(
     on_error: OnError = "report",
     seconds_per_draw: float = 0.0,
     progress: bool | None = None,
+    what: str = "draws",
 ) -> Drawn:
     """Run independent tasks, each making one draw.
 
@@ -110,6 +111,8 @@ def make_draws(
         Expected cost of one draw, for the estimate shown with the progress bar.
     progress : bool, optional
         None shows a bar on a terminal only.
+    what : str
+        What the progress bar calls the tasks.
 
     Examples
     --------
@@ -120,7 +123,7 @@ def make_draws(
     outcomes: dict[int, _Finished | FailedDraw] = {}
     interrupted = False
     estimate = seconds_per_draw * len(tasks) / joblib.effective_n_jobs(n_jobs)
-    with show_progress(len(tasks), estimate, progress) as advance:
+    with show_progress(len(tasks), estimate, progress, what) as advance:
         try:
             for outcome in _outcomes(tasks, outcomes, n_jobs, on_error):
                 outcomes[outcome.index] = outcome

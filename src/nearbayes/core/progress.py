@@ -22,17 +22,19 @@ WORTH_A_BAR = 2.0  # seconds; a bar that flashes by tells nobody anything
 
 @contextmanager
 def show_progress(
-    n_draws: int, estimate: float, wanted: bool | None
+    n_tasks: int, estimate: float, wanted: bool | None, what: str = "draws"
 ) -> Iterator[Callable[[], None]]:
-    """Show a bar while draws are made; yields the function to call after each.
+    """Show a bar while work is done; yields the function to call after each.
 
     Parameters
     ----------
-    n_draws : int
+    n_tasks : int
     estimate : float
         Seconds the work is expected to take.
     wanted : bool or None
         None shows the bar on a terminal, for work that is worth one.
+    what : str
+        What the tasks are called.
     """
     console = Console(stderr=True)
     if wanted is False or (wanted is None and not (console.is_terminal and estimate > WORTH_A_BAR)):
@@ -46,7 +48,7 @@ def show_progress(
         TimeRemainingColumn(),
     )
     with Progress(*columns, console=console, transient=console.is_terminal) as bar:
-        task = bar.add_task(f"draws (estimated {in_words(estimate)})", total=n_draws)
+        task = bar.add_task(f"{what} (estimated {in_words(estimate)})", total=n_tasks)
         yield lambda: bar.advance(task)
 
 

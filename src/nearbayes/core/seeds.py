@@ -43,6 +43,10 @@ class Seeds:
         """Randomness of the path of one draw, after its first fit."""
         return self._generator(2, draw)
 
+    def calibration(self) -> Generator:
+        """Randomness of simulated data sets."""
+        return self._generator(3)
+
     def _generator(self, *key: int) -> Generator:
         # NumPy's fastest generator: batched families do little else but draw random numbers
         return Generator(SFC64(SeedSequence(self.entropy, spawn_key=key)))

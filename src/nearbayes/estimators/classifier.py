@@ -67,6 +67,10 @@ class PosteriorClassifier(ClassifierMixin, PosteriorEstimator):  # type: ignore[
     schedule : Schedule or "auto", optional
         Overrules `n_refits`. "auto" chooses among a few schedules by held-out log score, at
         the cost of that many trial runs with up to 16 draws.
+    calibration : "auto", "simulation" or None
+        Whether intervals of the prediction are calibrated by simulation (`calibration.py`), at
+        about twice the cost of the draws. "auto" does so for flexible learners (trees, forests,
+        networks, ...), which need it, and not for linear ones.
     n_jobs : int, optional
         Processes; None honours ``joblib.parallel_config``.
     random_state : None, int, numpy Generator or RandomState
@@ -107,6 +111,7 @@ class PosteriorClassifier(ClassifierMixin, PosteriorEstimator):  # type: ignore[
         method: Method = "martingale",
         inputs: Inputs | str = "urn",
         schedule: Schedule | Literal["auto"] | None = None,
+        calibration: Literal["auto", "simulation"] | None = "auto",
         n_jobs: int | None = None,
         random_state: Any = None,
         on_error: OnError = "report",
@@ -118,6 +123,7 @@ class PosteriorClassifier(ClassifierMixin, PosteriorEstimator):  # type: ignore[
         self.method = method
         self.inputs = inputs
         self.schedule = schedule
+        self.calibration = calibration
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.on_error = on_error
@@ -174,8 +180,7 @@ class PosteriorClassifier(ClassifierMixin, PosteriorEstimator):  # type: ignore[
         -------
         array of shape (n_rows, n_classes, 2), or (n_rows, n_classes, 2, n_levels)
         """
-        table = self._new_table(X)
-        return self.posterior_.interval(table, coverage, adjust=adjust)
+        return self._credible_interval(X, coverage, adjust)
 
     def predict_uncertainty(self, X: Any) -> Uncertainty:
         """Split the entropy of each prediction into aleatoric and epistemic parts."""

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import warnings
 from abc import abstractmethod
-from typing import Any, Literal
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, get_args
 
+import numpy as np
+from numpy.typing import NDArray
 from sklearn import get_config
 from sklearn.base import BaseEstimator, MetaEstimatorMixin
 from sklearn.utils import get_tags
@@ -17,15 +22,44 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from nearbayes.baselines import bootstrap, ensemble, parametric_bootstrap
 from nearbayes.core.data import Data
-from nearbayes.core.engine import default_schedule, martingale_posterior
+from nearbayes.core.engine import DrawWarning, default_schedule, martingale_posterior
 from nearbayes.core.posterior import Posterior
 from nearbayes.core.schedule import Schedule
 from nearbayes.core.tables import Table, as_table
+from nearbayes.core.types import Inputs
+from nearbayes.estimators.calibration import Calibration, CalibrationError, calibrate
 from nearbayes.estimators.tuning import choose_schedule
 
 __all__ = ["Method", "PosteriorEstimator"]
 
 Method = Literal["martingale", "bootstrap", "parametric_bootstrap", "ensemble"]
+METHODS = get_args(Method)
+
+
+@dataclass(frozen=True)
+class Drawing:
+    """A method with what it needs: makes posteriors of any algorithm and data."""
+
+    method: Method
+    inputs: Inputs | str
+    schedule: Schedule | None = None
+
+    @property
+    def varies(self) -> bool:
+        """Whether draws differ even if the algorithm is not random."""
+        if self.method == "martingale":
+            return self.schedule is None or bool(self.schedule.blocks(1e6))
+        return self.method != "ensemble"
+
+    def __call__(self, algorithm: Any, data: Data, **run: Any) -> Posterior:
+        """Draw a posterior."""
+        if self.method == "martingale":
+            return martingale_posterior(
+                algorithm, data, schedule=self.schedule, inputs=self.inputs, **run
+            )
+        if self.method == "parametric_bootstrap":
+            return parametric_bootstrap(algorithm, data, inputs=self.inputs, **run)
+        return (bootstrap if self.method == "bootstrap" else ensemble)(algorithm, data, **run)
 
 
 class PosteriorEstimator(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
@@ -44,22 +78,60 @@ class PosteriorEstimator(MetaEstimatorMixin, BaseEstimator):  # type: ignore[mis
             "on_error": self.on_error,
             "progress": self.progress,
         }
-        self.posterior_: Posterior
+        drawing = self._drawing(algorithm, data, run)
+        calibrated = self._wants_calibration(drawing, algorithm)
+        self.calibration_: Calibration | None = None
+        self.posterior_: Posterior = drawing(algorithm, data, **run)
+        if calibrated:
+            self.calibration_ = self._calibrated(drawing, data)
+
+    def _drawing(self, algorithm: Any, data: Data, run: dict[str, Any]) -> Drawing:
+        """The chosen method, with its schedule."""
+        if self.method not in METHODS:
+            raise ValueError(f"method must be one of {', '.join(METHODS)}, got {self.method!r}.")
         if self.method == "martingale":
             self.schedule_ = self._chosen_schedule(algorithm, data, run)
-            self.posterior_ = martingale_posterior(
-                algorithm, data, schedule=self.schedule_, inputs=self.inputs, **run
-            )
-        elif self.method == "parametric_bootstrap":
-            self.posterior_ = parametric_bootstrap(algorithm, data, inputs=self.inputs, **run)
-        elif self.method in ("bootstrap", "ensemble"):
-            draw = bootstrap if self.method == "bootstrap" else ensemble
-            self.posterior_ = draw(algorithm, data, **run)
-        else:
+            return Drawing(self.method, self.inputs, self.schedule_)
+        return Drawing(self.method, self.inputs)
+
+    def _wants_calibration(self, drawing: Drawing, algorithm: Any) -> bool:
+        """Whether to calibrate intervals: where asked for, or where the learner needs it."""
+        if self.calibration not in (None, "auto", "simulation"):
             raise ValueError(
-                "method must be 'martingale', 'bootstrap', 'parametric_bootstrap' or 'ensemble', "
-                f"got {self.method!r}."
+                f"calibration must be None, 'auto' or 'simulation', got {self.calibration!r}."
             )
+        spread = bool(self.n_draws > 1 and (drawing.varies or algorithm.randomised))
+        if self.calibration == "simulation" and not spread:
+            raise ValueError(
+                "calibration='simulation' needs draws that differ, but these would all be the same "
+                "fit: use method='martingale', more than one draw and at least one refit."
+            )
+        if self.calibration == "auto":
+            return spread and bool(algorithm.fitting.is_flexible)
+        return self.calibration is not None
+
+    def _calibrated(self, drawing: Drawing, data: Data) -> Calibration | None:
+        """Factors for intervals, by simulation; draws are kept even if that fails."""
+        run = {"n_jobs": self.n_jobs, "on_error": self.on_error, "progress": self.progress}
+        try:
+            return calibrate(self.posterior_, data, drawing, **run)
+        except CalibrationError as error:
+            warnings.warn(
+                f"intervals are not calibrated, so they may cover too little: {error} Use "
+                "calibration=None to do without.",
+                DrawWarning,
+                stacklevel=4,
+            )
+            return None
+
+    def _credible_interval(
+        self, X: Any, coverage: float | Sequence[float], adjust: bool
+    ) -> NDArray[np.float64]:
+        """Interval of the prediction: calibrated if it can be, else corrected for truncation."""
+        table = self._new_table(X)
+        if adjust and self.calibration_ is not None:
+            return self.calibration_.interval(self.posterior_.predict(table), coverage)
+        return self.posterior_.interval(table, coverage, adjust=adjust)
 
     def _chosen_schedule(self, algorithm: Any, data: Data, run: dict[str, Any]) -> Schedule:
         if self.schedule is None:

@@ -74,6 +74,7 @@ class PosteriorRegressor(RegressorMixin, PosteriorEstimator):  # type: ignore[mi
         method: Method = "martingale",
         inputs: Inputs | str = "urn",
         schedule: Schedule | Literal["auto"] | None = None,
+        calibration: Literal["auto", "simulation"] | None = "auto",
         n_jobs: int | None = None,
         random_state: Any = None,
         on_error: OnError = "report",
@@ -86,6 +87,7 @@ class PosteriorRegressor(RegressorMixin, PosteriorEstimator):  # type: ignore[mi
         self.method = method
         self.inputs = inputs
         self.schedule = schedule
+        self.calibration = calibration
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.on_error = on_error
@@ -156,8 +158,7 @@ class PosteriorRegressor(RegressorMixin, PosteriorEstimator):  # type: ignore[mi
         outputs (n_rows, n_outputs, 2) and (n_rows, n_outputs, 2, n_levels)
         """
         if kind == "credible":
-            table = self._new_table(X)
-            return self.posterior_.interval(table, coverage, adjust=adjust)
+            return self._credible_interval(X, coverage, adjust)
         if kind != "predictive":
             raise ValueError(f"kind must be 'predictive' or 'credible', got {kind!r}.")
         levels = np.atleast_1d(np.asarray(coverage, dtype=np.float64))

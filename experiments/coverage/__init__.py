@@ -1,0 +1,1 @@
+"""Do intervals of a boosted tree's prediction cover? Measured where the truth is known."""
