@@ -410,7 +410,8 @@ def test_rows_are_binned_once(monkeypatch, y):
 
     monkeypatch.setattr(lightgbm, "Dataset", Counted)
     sets = [(X_VALID, y[: len(X_VALID)])]
-    posterior(run={"n_draws": 4, "n_refits": 5}).fit(X, y, eval_set=sets)
+    run = {"n_draws": 4, "n_refits": 5, "calibration": None}
+    posterior(run=run).fit(X, y, eval_set=sets)
     assert [len(table) for table in binned] == [N, len(X_VALID)]
 
 

@@ -68,13 +68,13 @@ moments = st.lists(st.floats(-10, 10), min_size=1, max_size=20).map(np.array)
 def test_gaussian_update_is_the_pooled_second_moment(old, new):
     noise = GaussianNoise.learned(old, np.ones(len(old)))
     share = len(new) / (len(old) + len(new))
-    updated = noise.updated(None, new, share).covariance
+    updated = noise.updated(None, new, np.zeros_like(new), share).covariance
     np.testing.assert_allclose(updated, [[np.mean(np.concatenate([old, new]) ** 2)]], atol=1e-10)
 
 
 def test_gaussian_update_of_correlated_outputs():
     old, new = RNG.normal(size=(10, 2)), RNG.normal(size=(30, 2))
-    updated = GaussianNoise.learned(old, np.ones(10)).updated(None, new, 0.75)
+    updated = GaussianNoise.learned(old, np.ones(10)).updated(None, new, np.zeros_like(new), 0.75)
     both = np.concatenate([old, new])
     np.testing.assert_allclose(updated.covariance, both.T @ both / 40)
     weighted = GaussianNoise.learned(old, np.arange(10.0)).covariance
@@ -111,7 +111,7 @@ def test_residual_weights_move_to_the_shares_drawn(chosen, share):
     noise = ResidualNoise.learned(np.array([-3.0, -1.0, 0.0, 0.5, 2.0, 7.0]), np.ones(6))
     mean = np.linspace(-1e3, 1e3, len(chosen))
     residuals = (mean + noise.residuals[chosen]) - mean  # with the rounding error of y - mean
-    updated = noise.updated(None, residuals, share)
+    updated = noise.updated(None, residuals, np.zeros_like(residuals), share)
     shares = np.bincount(chosen, minlength=6) / len(chosen)
     assert updated.weights.sum() == pytest.approx(1.0)
     assert (updated.weights >= 0).all()
@@ -123,7 +123,7 @@ def test_residual_pairs_that_tie_in_the_first_output_are_told_apart():
     """A discrete first output, say: the pair drawn must become likelier, not another one."""
     pairs = np.array([[-1.0, 0.0], [1.0, -5.0], [1.0, 5.0], [1.0, 0.0]])
     noise = ResidualNoise(pairs, np.full(4, 0.25))
-    updated = noise.updated(None, pairs[[1, 1, 2, 3]], 0.5)
+    updated = noise.updated(None, pairs[[1, 1, 2, 3]], np.zeros((4, 2)), 0.5)
     np.testing.assert_allclose(updated.weights, [0.125, 0.375, 0.25, 0.25])
 
 
@@ -132,7 +132,7 @@ def test_heteroscedastic_update_is_sequential_maximum_likelihood():
     noise = HeteroscedasticNoise(flat, np.array([1.0]), np.array([4.0]))
     residuals = RNG.normal(size=30)
     x = Rows.repeated(X, np.array([10, 20] + [0] * 58))
-    updated = noise.updated(x, residuals, 0.25)
+    updated = noise.updated(x, residuals, np.zeros_like(residuals), 0.25)
     np.testing.assert_allclose(updated.level, 0.75 * 4.0 + 0.25 * np.mean(residuals**2))
     np.testing.assert_allclose(updated.around(None, X, np.zeros(60)).variance, updated.level[0])
 
@@ -146,7 +146,7 @@ def test_heteroscedastic_noise_of_two_outputs():
     assert variance.shape == (60, 2)
     assert variance[:, 1].mean() > 20 * variance[:, 0].mean()
     residuals = RNG.normal(size=(60, 2))
-    updated = noise.updated(Rows.every(X), residuals, 0.5)
+    updated = noise.updated(Rows.every(X), residuals, np.zeros_like(residuals), 0.5)
     expected = noise.level * (0.5 + 0.5 * (residuals**2 / variance).mean(axis=0))
     np.testing.assert_allclose(updated.level, expected)
 
@@ -171,7 +171,7 @@ def test_own_noise():
     around = noise.around(model, X, mean)
     assert isinstance(around, Normal)
     np.testing.assert_array_equal(around.sd, sd)
-    assert noise.updated(None, Y, 0.5) is noise
+    assert noise.updated(None, Y, Y, 0.5) is noise
 
 
 def test_own_distribution_of_an_estimator_with_pred_dist():
@@ -201,14 +201,14 @@ def test_function_noise():
     around = noise.around(None, X, np.zeros(60))
     assert isinstance(around, Simulated)
     assert around.sample(Rows.every(X), RNG).tolist() == [1.0] * 60
-    assert noise.updated(None, Y, 0.5) is noise
+    assert noise.updated(None, Y, Y, 0.5) is noise
 
 
 @pytest.mark.parametrize(
     ("noise", "message"),
     [
-        ("pink", "noise must be 'gaussian', .* or a function of .* got 'pink'"),
-        (None, "noise must be 'gaussian', .* got None"),
+        ("pink", "noise must be one of 'auto', 'gaussian', .* or a function of .* got 'pink'"),
+        (None, "noise must be one of 'auto', 'gaussian', .* got None"),
         ("estimator", "noise='estimator' needs .* but LinearRegression has neither"),
     ],
 )

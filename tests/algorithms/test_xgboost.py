@@ -390,12 +390,13 @@ def built(monkeypatch):
 
 
 def test_bins_are_built_once_for_all_refits(built):
-    classifier({"n_refits": 3}).fit(X, THREE, eval_set=[(X_VALID, THREE_VALID)])
+    run = {"n_refits": 3, "calibration": None}
+    classifier(run).fit(X, THREE, eval_set=[(X_VALID, THREE_VALID)])
     assert built == [80, 40]
 
 
 def test_bins_are_built_anew_for_other_input_rows(built):
-    classifier({"n_refits": 2, "n_draws": 2, "inputs": "kde"}).fit(X, THREE)
+    classifier({"n_refits": 2, "n_draws": 2, "inputs": "kde", "calibration": None}).fit(X, THREE)
     assert built == [80, 120, 160, 120, 160]  # the first fit, then two refits of two draws
 
 

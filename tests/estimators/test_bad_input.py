@@ -88,7 +88,7 @@ CASES = {
     ),
     "unknown_method": (
         lambda: classifier(method="magic").fit(X, Y),
-        "method must be 'martingale'.* got 'magic'",
+        "method must be one of martingale.* got 'magic'",
     ),
     "unknown_inputs": (
         lambda: classifier(inputs="vase").fit(X, Y),
@@ -104,7 +104,7 @@ CASES = {
     ),
     "unknown_noise": (
         lambda: regressor(noise="pink").fit(X, Z),
-        "noise must be 'gaussian'.* got 'pink'",
+        "noise must be one of 'auto'.* got 'pink'",
     ),
     "unknown_on_error": (
         lambda: classifier(on_error="hide").fit(X, Y),
@@ -183,6 +183,10 @@ CASES = {
     "kde_of_text": (
         lambda: classifier(inputs="kde").fit(X.astype(str), Y),
         "inputs.KDE needs numeric columns",
+    ),
+    "unknown_calibration": (
+        lambda: classifier(calibration="magic").fit(X, Y),
+        "calibration must be None, 'auto' or 'simulation', got 'magic'",
     ),
     "auto_with_samples_only": (
         lambda: regressor(

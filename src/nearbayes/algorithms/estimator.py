@@ -15,6 +15,7 @@ from sklearn.dummy import DummyClassifier
 from nearbayes.algorithms.adapters import fitting_of
 from nearbayes.algorithms.fitting import EstimatorFit, has_no_missing
 from nearbayes.algorithms.noise import Noise, NoiseName, learn_noise
+from nearbayes.algorithms.positive import PowerNoise
 from nearbayes.algorithms.predictive import CategoricalPredictive, Predictive
 from nearbayes.algorithms.targets import class_codes
 from nearbayes.core.credible import Link
@@ -106,12 +107,12 @@ class ClassifierAlgorithm:
     def simulate(self, truth: Any, data: Data, rng: Rng) -> tuple[ClassifierAlgorithm, Data]:
         """Data at the real inputs with labels drawn from a fitted model, and how to fit them."""
 
-        def labels(x: Table) -> NDArray[Any]:
+        def labels(x: Table, y: NDArray[Any]) -> NDArray[Any]:
             assert self.classes is not None
             return np.asarray(self.classes[self.sample(truth, Rows.every(as_table(x)), rng)])
 
         fitting = self.fitting.with_outcomes(labels)
-        return replace(self, fitting=fitting), replace(data, y=labels(data.x))
+        return replace(self, fitting=fitting), replace(data, y=labels(data.x, data.y))
 
     def fit(self, data: Data, rng: Rng) -> Any:
         """Fit a clone; data with one class left gives that class probability 1."""
@@ -157,8 +158,8 @@ class RegressorAlgorithm:
     ----------
     fitting : EstimatorFit
         The estimator and what its `fit` is called with.
-    noise : "gaussian", "residual", "heteroscedastic", "estimator" or callable
-        What is around the prediction; see `nearbayes.algorithms.noise`.
+    noise : name or callable
+        What is around the prediction; see `PosteriorRegressor`.
     learned : Noise, optional
         The noise as learned from the real rows.
 
@@ -175,12 +176,12 @@ class RegressorAlgorithm:
     """
 
     fitting: EstimatorFit
-    noise: NoiseName | Callable[..., Any] = "gaussian"
+    noise: NoiseName | Callable[..., Any] = "auto"
     learned: Noise | None = None
 
     @classmethod
     def of(
-        cls, estimator: Any, noise: NoiseName | Callable[..., Any] = "gaussian", **fit_params: Any
+        cls, estimator: Any, noise: NoiseName | Callable[..., Any] = "auto", **fit_params: Any
     ) -> RegressorAlgorithm:
         """Wrap a regressor; further arguments go to its `fit`."""
         return cls(fitting_of(estimator, fit_params), noise)
@@ -189,6 +190,11 @@ class RegressorAlgorithm:
     def accepts_counts(self) -> Counts:
         """Mean labels with counts, where that is exact."""
         return self.fitting.accepts_counts
+
+    @property
+    def link(self) -> Link:
+        """Log of what cannot be negative; else the regression function as it is."""
+        return "log" if isinstance(self.learned, PowerNoise) else "identity"
 
     @property
     def randomised(self) -> bool:
@@ -221,11 +227,11 @@ class RegressorAlgorithm:
     ) -> tuple[RegressorAlgorithm, Data]:
         """Data at the real inputs with outcomes drawn from a fitted model, and how to fit them."""
 
-        def outcomes(x: Table) -> Array:
+        def outcomes(x: Table, y: Array) -> Array:
             return self.sample(truth, Rows.every(as_table(x)), rng)
 
         fitting = self.fitting.with_outcomes(outcomes)
-        return replace(self, fitting=fitting), replace(data, y=outcomes(data.x))
+        return replace(self, fitting=fitting), replace(data, y=outcomes(data.x, data.y))
 
     def fit(self, data: Data, rng: Rng) -> NoisyRegressor:
         """Fit a clone."""
@@ -234,8 +240,8 @@ class RegressorAlgorithm:
 
     def refit(self, data: Data, new: Block, model: NoisyRegressor, rng: Rng) -> NoisyRegressor:
         """Fit a clone from scratch on real and imputed rows, and move the noise level."""
-        residuals = new.y - new.x.repeat(self.predict(model, new.x.distinct))
-        noise = model.noise.updated(new.x, residuals, new.size / new.total)
+        mean = new.x.repeat(self.predict(model, new.x.distinct))
+        noise = model.noise.updated(new.x, new.y, mean, new.size / new.total)
         return NoisyRegressor(self.fitting.fit(data, integer_seed(rng)), noise)
 
     def sample(self, model: NoisyRegressor, x: Rows, rng: Rng) -> Array:

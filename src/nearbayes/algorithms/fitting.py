@@ -32,6 +32,7 @@ from sklearn.naive_bayes import BernoulliNB, CategoricalNB, GaussianNB, Multinom
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import has_fit_parameter
 
+from nearbayes.algorithms.losses import variance_power
 from nearbayes.algorithms.targets import row_weights
 from nearbayes.core.data import Counts, Data
 from nearbayes.core.schedule import Schedule, is_whole
@@ -55,7 +56,8 @@ EXACT_WITH_MEANS = (
     Ridge,
     TweedieRegressor,
 )
-PARAMETRIC = (*EXACT_WITH_WEIGHTS, *EXACT_WITH_MEANS, BayesianRidge, ARDRegression)
+# Few parameters and light penalties, as they come: posteriors of these cover by themselves.
+LITTLE_BIAS = (*EXACT_WITH_WEIGHTS, LinearRegression, Ridge, BayesianRidge, ARDRegression)
 
 
 @dataclass(frozen=True)
@@ -94,8 +96,8 @@ class EstimatorFit:
     def check_inputs(self, table: Table) -> None:
         """Refuse rows that the estimator would misread without a word."""
 
-    def with_outcomes(self, sample: Callable[[Table], NDArray[Any]]) -> Self:
-        """How to fit simulated data: with outcomes of evaluation sets simulated, too."""
+    def with_outcomes(self, outcomes: Callable[[Table, NDArray[Any]], NDArray[Any]]) -> Self:
+        """How to fit other outcomes: with those of evaluation sets, a function of (x, y)."""
         return self
 
     def for_classes(self, classes: NDArray[Any]) -> tuple[Self, NDArray[Any]]:
@@ -106,18 +108,30 @@ class EstimatorFit:
     def is_flexible(self) -> bool:
         """Whether the learner's bias is too large for its posterior's intervals to cover.
 
-        Linear and other simple parametric models have next to none.
+        Linear models have next to none; Lasso, ElasticNet and scikit-learn's Poisson, gamma and
+        Tweedie regression do, by the penalty that is their default.
         """
-        pipeline = isinstance(self.estimator, Pipeline)
-        last = self.estimator.steps[-1][1] if pipeline else self.estimator
-        return not isinstance(last, PARAMETRIC)
+        if isinstance(self.last, PoissonRegressor | GammaRegressor | TweedieRegressor):
+            return bool(self.last.alpha != 0)
+        return not isinstance(self.last, LITTLE_BIAS)
 
     @property
     def is_boosted(self) -> bool:
-        """Whether this is gradient-boosted trees, at the end of a pipeline, too."""
+        """Whether this is gradient-boosted trees."""
+        return (
+            isinstance(self.last, HISTOGRAM_BOOSTING) or _library(self.last) in BOOSTING_LIBRARIES
+        )
+
+    @property
+    def variance_power(self) -> float | None:
+        """Power of the mean that the variance of y is under the loss; see `losses`."""
+        return variance_power(self.last)
+
+    @property
+    def last(self) -> Any:
+        """The estimator, or the last step of a pipeline."""
         pipeline = isinstance(self.estimator, Pipeline)
-        last = self.estimator.steps[-1][1] if pipeline else self.estimator
-        return isinstance(last, HISTOGRAM_BOOSTING) or _library(last) in BOOSTING_LIBRARIES
+        return self.estimator.steps[-1][1] if pipeline else self.estimator
 
     def preferred_schedule(self, n_refits: int | None) -> Schedule:
         """Equal blocks up to n imputed rows for boosted trees, else the optimal schedule.

@@ -151,9 +151,9 @@ class LightGBMFit(EstimatorFit):
         params = self.estimator.get_params()
         return {name: params[name] for name in NAMES["min_data_in_leaf"] if name in params}
 
-    def with_outcomes(self, sample: Callable[[Table], NDArray[Any]]) -> Self:
+    def with_outcomes(self, outcomes: Callable[[Table, NDArray[Any]], NDArray[Any]]) -> Self:
         """Evaluation sets with other outcomes, for rounds to be chosen on."""
-        sets = [(x, sample(x)) for x, _ in self._evaluation_sets()]
+        sets = [(x, outcomes(x, y)) for x, y in self._evaluation_sets()]
         params = {**_without(self.params, "eval_X", "eval_y"), "eval_set": sets}
         return replace(self, params=params if sets else self.params, binned=Binned())
 

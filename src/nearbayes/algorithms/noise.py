@@ -11,7 +11,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any, Literal, Protocol
+from typing import Any, Literal, Protocol, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +19,7 @@ from scipy.spatial import KDTree
 from sklearn.model_selection import KFold
 
 from nearbayes.algorithms.fitting import EstimatorFit, has_no_missing
+from nearbayes.algorithms.positive import COUNTS, GAMMA, PowerNoise, check_positive
 from nearbayes.algorithms.predictive import Empirical, Frozen, Normal, Predictive, Simulated
 from nearbayes.core.data import Data, Rows
 from nearbayes.core.seeds import integer_seed
@@ -28,7 +29,11 @@ from nearbayes.core.types import Rng
 __all__ = ["Noise", "NoiseName", "learn_noise", "out_of_fold"]
 
 Array = NDArray[np.float64]
-NoiseName = Literal["gaussian", "residual", "heteroscedastic", "estimator"]
+NoiseName = Literal[
+    "auto", "gaussian", "residual", "heteroscedastic", "poisson", "gamma", "tweedie", "estimator"
+]
+NAMES = get_args(NoiseName)
+POWERS = {"poisson": COUNTS, "gamma": GAMMA, "tweedie": 1.5}
 N_FOLDS = 5
 
 
@@ -38,8 +43,8 @@ class Noise(Protocol):
     def around(self, estimator: Any, x: Table, mean: Array) -> Predictive:
         """Distribution of y at `x`, where the fitted `estimator` predicts `mean`."""
 
-    def updated(self, x: Rows, residuals: Array, share: float) -> Noise:
-        """Noise after imputed residuals at `x` that make up `share` of all rows."""
+    def updated(self, x: Rows, y: Array, mean: Array, share: float) -> Noise:
+        """Noise after imputed y at `x`, around `mean`, that make up `share` of all rows."""
 
 
 @dataclass(frozen=True)
@@ -65,9 +70,9 @@ class GaussianNoise:
             return Normal(mean, sd[0])
         return Normal(mean, sd, _correlation_root(self.covariance))
 
-    def updated(self, x: Rows, residuals: Array, share: float) -> GaussianNoise:
+    def updated(self, x: Rows, y: Array, mean: Array, share: float) -> GaussianNoise:
         """Sequential maximum likelihood of the covariance (eq. seq-MLE-EF)."""
-        new = _second_moment(residuals, np.ones(len(residuals)))
+        new = _second_moment(y - mean, np.ones(len(y)))
         return GaussianNoise(self.covariance + share * (new - self.covariance))
 
 
@@ -95,9 +100,9 @@ class ResidualNoise:
         """Mean plus a residual."""
         return Empirical(mean, self.residuals, self.weights)
 
-    def updated(self, x: Rows, residuals: Array, share: float) -> ResidualNoise:
+    def updated(self, x: Rows, y: Array, mean: Array, share: float) -> ResidualNoise:
         """Polya urn over residuals: those drawn become likelier."""
-        drawn = np.bincount(_nearest(self.residuals, residuals), minlength=len(self.weights))
+        drawn = np.bincount(_nearest(self.residuals, y - mean), minlength=len(self.weights))
         return replace(self, weights=self.weights + share * (drawn / drawn.sum() - self.weights))
 
 
@@ -127,6 +132,7 @@ class HeteroscedasticNoise:
         squares = residuals**2
         floor = 1e-6 * squares.mean(axis=0) + np.finfo(float).tiny
         logs = Data(data.table, data.index, np.log(squares + floor), data.count)
+        fitting = fitting.with_outcomes(_log_squares(fitting, data, floor, rng))
         seen = out_of_fold(fitting, logs, rng)
         slope = _shrinkage(seen, logs.y, data.counts)
         level = np.average(squares / np.exp(slope * seen), axis=0, weights=data.counts)
@@ -142,10 +148,10 @@ class HeteroscedasticNoise:
         g = np.asarray(self.log_square.predict(x)).reshape(shape)
         return np.asarray(self.level * np.exp(self.slope * g))
 
-    def updated(self, x: Rows, residuals: Array, share: float) -> HeteroscedasticNoise:
+    def updated(self, x: Rows, y: Array, mean: Array, share: float) -> HeteroscedasticNoise:
         """Sequential maximum likelihood of the level; the shape over x stays."""
-        shape = (-1, *residuals.shape[1:])
-        ratio = residuals**2 / x.repeat(self.variance_at(x.distinct, shape))
+        shape = (-1, *y.shape[1:])
+        ratio = (y - mean) ** 2 / x.repeat(self.variance_at(x.distinct, shape))
         return replace(self, level=self.level * (1 + share * (ratio.mean(axis=0) - 1)))
 
 
@@ -160,7 +166,7 @@ class OwnNoise:
         _, sd = estimator.predict(x, return_std=True)
         return Normal(mean, np.asarray(sd).reshape(mean.shape))
 
-    def updated(self, x: Rows, residuals: Array, share: float) -> OwnNoise:
+    def updated(self, x: Rows, y: Array, mean: Array, share: float) -> OwnNoise:
         """Nothing to move: the estimator's refit does it."""
         return self
 
@@ -175,7 +181,7 @@ class FunctionNoise:
         """Outcomes known by samples alone."""
         return Simulated(mean, x, self.function)
 
-    def updated(self, x: Rows, residuals: Array, share: float) -> FunctionNoise:
+    def updated(self, x: Rows, y: Array, mean: Array, share: float) -> FunctionNoise:
         """Nothing to move: the function is the user's."""
         return self
 
@@ -187,7 +193,9 @@ def learn_noise(
 
     Parameters
     ----------
-    noise : "gaussian", "residual", "heteroscedastic", "estimator" or callable
+    noise : name or callable
+        "auto" is the distribution of the estimator's loss, where it is one of counts or of
+        positive outcomes, else "gaussian".
     fitting : EstimatorFit
         How to fit the user's estimator.
     data : Data
@@ -196,20 +204,34 @@ def learn_noise(
     """
     if callable(noise):
         return FunctionNoise(noise)
+    if noise not in NAMES:
+        raise ValueError(
+            f"noise must be one of {', '.join(map(repr, NAMES))} or a function of (mean, x, rng), "
+            f"got {noise!r}."
+        )
     if noise == "estimator":
         _check_has_distribution(fitting.estimator)
         return OwnNoise()
-    if noise not in ("gaussian", "residual", "heteroscedastic"):
-        raise ValueError(
-            "noise must be 'gaussian', 'residual', 'heteroscedastic', 'estimator' or a function "
-            f"of (mean, x, rng), got {noise!r}."
-        )
-    residuals = data.y - out_of_fold(fitting, data, rng)
-    if noise == "gaussian":
-        return GaussianNoise.learned(residuals, data.counts)
+    power = _power(noise, fitting)
+    if power is not None:
+        check_positive(data.y, power)
+    predicted = out_of_fold(fitting, data, rng)
+    if power is not None:
+        return PowerNoise.learned(power, data.y, predicted, data.counts)
+    residuals = data.y - predicted
     if noise == "residual":
         return ResidualNoise.learned(residuals, data.counts)
-    return HeteroscedasticNoise.learned(fitting, data, residuals, rng)
+    if noise == "heteroscedastic":
+        return HeteroscedasticNoise.learned(fitting, data, residuals, rng)
+    return GaussianNoise.learned(residuals, data.counts)
+
+
+def _power(noise: str, fitting: EstimatorFit) -> float | None:
+    """Power of the mean that the variance is, for counts and positive outcomes."""
+    own = fitting.variance_power
+    if noise == "auto" or (noise == "tweedie" and own is not None):
+        return own
+    return POWERS.get(noise)
 
 
 def out_of_fold(fitting: EstimatorFit, data: Data, rng: Rng) -> Array:
@@ -223,6 +245,21 @@ def out_of_fold(fitting: EstimatorFit, data: Data, rng: Rng) -> Array:
         there = np.asarray(model.predict(held_out.x), dtype=np.float64)
         predicted[test] = has_no_missing(there, model).reshape(held_out.y.shape)
     return predicted
+
+
+def _log_squares(
+    fitting: EstimatorFit, data: Data, floor: Array, rng: Rng
+) -> Callable[[Table, Array], Array]:
+    """Log squared residuals at rows that are no training data, for rounds to be chosen on."""
+    fitted: list[Any] = []  # at most one model, and none where there is no evaluation set
+
+    def log_squares(x: Table, y: Array) -> Array:
+        if not fitted:
+            fitted.append(fitting.fit(data, integer_seed(rng)))
+        residuals = np.asarray(y, dtype=np.float64) - fitted[0].predict(x)
+        return np.asarray(np.log(residuals**2 + floor))
+
+    return log_squares
 
 
 def _check_has_distribution(estimator: Any) -> None:

@@ -109,9 +109,9 @@ class XGBoostFit(EstimatorFit):
                 "make them missing, or train on rows that have them."
             )
 
-    def with_outcomes(self, sample: Callable[[Table], NDArray[Any]]) -> Self:
+    def with_outcomes(self, outcomes: Callable[[Table, NDArray[Any]], NDArray[Any]]) -> Self:
         """Evaluation sets with other outcomes, for rounds to be chosen on."""
-        sets = [(x, sample(x)) for x, _ in self.params.get("eval_set") or ()]
+        sets = [(x, outcomes(x, y)) for x, y in self.params.get("eval_set") or ()]
         params = {**self.params, "eval_set": sets} if sets else self.params
         return replace(self, params=params, binned=Binned())
 

@@ -15,10 +15,14 @@ Array = NDArray[np.float64]
 
 # Outcomes that an objective can bear, in a test and in words, and a noise that keeps to them.
 OUTCOMES: dict[str, tuple[Callable[[Array], Any], str, str]] = {
-    "count:poisson": (lambda y: y >= 0, "of 0 or more", "rng.poisson(mean)"),
-    "reg:tweedie": (lambda y: y >= 0, "of 0 or more", "rng.poisson(mean)"),
-    "reg:gamma": (lambda y: y > 0, "above 0", "rng.exponential(mean)"),
-    "reg:logistic": (lambda y: (y >= 0) & (y <= 1), "from 0 to 1", "rng.binomial(1, mean)"),
+    "count:poisson": (lambda y: y >= 0, "of 0 or more", "noise='auto'"),
+    "reg:tweedie": (lambda y: y >= 0, "of 0 or more", "noise='auto'"),
+    "reg:gamma": (lambda y: y > 0, "above 0", "noise='auto'"),
+    "reg:logistic": (
+        lambda y: (y >= 0) & (y <= 1),
+        "from 0 to 1",
+        "a noise such as noise=lambda mean, x, rng: rng.binomial(1, mean)",
+    ),
 }
 
 
@@ -69,5 +73,5 @@ def check_outcomes(y: Array, objective: Any) -> None:
     if len(bad):
         raise ValueError(
             f"objective={objective!r} needs y {words}, got {bad[0]:.3g}: choose another objective "
-            f"or, if that y was imputed, a noise such as noise=lambda mean, x, rng: {noise}."
+            f"or, if that y was imputed, {noise}."
         )

@@ -10,10 +10,31 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit, logit
 
-__all__ = ["Functional", "Link", "credible_interval", "inflate"]
+__all__ = [
+    "Functional",
+    "Link",
+    "credible_interval",
+    "inflate",
+    "off_link_scale",
+    "on_link_scale",
+]
 
-Link = Literal["identity", "logit"]
+Link = Literal["identity", "log", "logit"]
 SMALLEST = 1e-12  # probabilities are kept off 0 and 1 so that their log-odds are finite
+
+
+def on_link_scale(values: NDArray[np.float64], link: Link) -> NDArray[np.float64]:
+    """Log-odds of probabilities, log of positive quantities, everything else as it is."""
+    if link == "logit":
+        return np.asarray(logit(np.clip(values, SMALLEST, 1 - SMALLEST)))
+    return np.log(np.maximum(values, SMALLEST)) if link == "log" else values
+
+
+def off_link_scale(values: NDArray[np.float64], link: Link) -> NDArray[np.float64]:
+    """Undo `on_link_scale`."""
+    if link == "logit":
+        return np.asarray(expit(values))
+    return np.exp(values) if link == "log" else values
 
 
 def inflate(
@@ -26,8 +47,9 @@ def inflate(
     values : array of shape (n_draws, ...)
     factor : float
         The schedule's inflation; 1 changes nothing.
-    link : "identity" or "logit"
-        "logit" works on log-odds, so that probabilities stay between 0 and 1.
+    link : "identity", "log" or "logit"
+        "logit" works on log-odds, so that probabilities stay between 0 and 1; "log" keeps
+        positive quantities positive.
 
     Examples
     --------
@@ -36,10 +58,9 @@ def inflate(
     """
     if factor == 1.0:
         return values
-    scaled = logit(np.clip(values, SMALLEST, 1 - SMALLEST)) if link == "logit" else values
+    scaled = on_link_scale(values, link)
     centre = scaled.mean(axis=0)
-    spread = centre + factor * (scaled - centre)
-    return np.asarray(expit(spread) if link == "logit" else spread)
+    return off_link_scale(centre + factor * (scaled - centre), link)
 
 
 def credible_interval(
@@ -83,7 +104,7 @@ class Functional:
         The raw draws.
     inflation : float
         Factor that makes up for a truncated schedule (App. C).
-    link : "identity" or "logit"
+    link : "identity", "log" or "logit"
         Scale on which the factor is applied.
 
     Examples

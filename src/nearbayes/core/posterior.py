@@ -126,8 +126,13 @@ class Posterior:
         return self.provenance.inflation
 
     def spread(self, values: NDArray[np.float64], adjust: bool = True) -> NDArray[np.float64]:
-        """Spread draws of a quantity (draw axis first) for what the schedule leaves out."""
-        return Functional(values, self.inflation).adjusted(adjust)
+        """Spread draws of predictions (draw axis first) for what the schedule leaves out."""
+        return Functional(values, self.inflation, self.link).adjusted(adjust)
+
+    @property
+    def link(self) -> Link:
+        """Scale on which predictions are spread: log-odds of probabilities, for one."""
+        return getattr(self.algorithm, "link", "identity")
 
     def predict(self, X: Table) -> NDArray[np.float64]:
         """Predict with every draw.
@@ -148,8 +153,7 @@ class Posterior:
             )
         table = as_table(X)
         values = stack_draws([self.algorithm.predict(model, table) for model in self.models])
-        link: Link = getattr(self.algorithm, "link", "identity")
-        return Functional(values, self.inflation, link)
+        return Functional(values, self.inflation, self.link)
 
     def apply(self, function: Callable[[Any], Any]) -> Functional:
         """Draws of any functional of the model: importances, coefficients, thresholds, ...

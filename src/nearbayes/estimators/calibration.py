@@ -22,10 +22,9 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import expit, logit
 from scipy.stats import t
 
-from nearbayes.core.credible import SMALLEST, Link
+from nearbayes.core.credible import Link, off_link_scale, on_link_scale
 from nearbayes.core.data import Data
 from nearbayes.core.engine import DrawWarning
 from nearbayes.core.executor import OnError, make_draws
@@ -34,7 +33,7 @@ from nearbayes.core.seeds import Seeds, integer_seed
 from nearbayes.core.tables import Table
 from nearbayes.core.types import Rng
 
-__all__ = ["Calibration", "CalibrationError", "calibrate"]
+__all__ = ["Calibration", "CalibrationError", "calibrate", "differ"]
 
 Array = NDArray[np.float64]
 Draw = Callable[..., Posterior]
@@ -54,7 +53,7 @@ class Calibration:
     ----------
     ratios : tuple of arrays
         Of every simulated data set, |truth - mean| / sd at its points, sorted.
-    link : "identity" or "logit"
+    link : "identity", "log" or "logit"
         Scale of mean and sd.
     n_draws : int
         Draws per simulated data set.
@@ -108,7 +107,7 @@ class Calibration:
         mean, sd = scaled.mean(axis=0)[..., None], scaled.std(axis=0, ddof=1)[..., None]
         reach = sd * [self.factor(level, len(values)) for level in levels]
         bounds = np.stack([mean - reach, mean + reach], axis=-2)
-        bounds = expit(bounds) if self.link == "logit" else bounds
+        bounds = off_link_scale(bounds, self.link)
         return np.asarray(bounds[..., 0] if np.ndim(coverage) == 0 else bounds)
 
     def __str__(self) -> str:
@@ -128,6 +127,12 @@ def simulation_plan(n_draws: int) -> tuple[int, int]:
     """
     draws = max(2, min(MOST_DRAWS, n_draws))
     return max(2, min(MOST_SETS, 2 * n_draws // draws)), draws
+
+
+def differ(posterior: Posterior, data: Data) -> bool:
+    """Whether draws differ at all; else there is nothing to scale (an ensemble of equal fits)."""
+    few = data.select(np.arange(min(len(data.y), 50))).x
+    return bool(np.ptp(posterior.predict(few), axis=0).any())
 
 
 def calibrate(
@@ -173,8 +178,7 @@ def calibrate(
             DrawWarning,
             stacklevel=4,
         )
-    link: Link = getattr(posterior.algorithm, "link", "identity")
-    return Calibration(tuple(drawn.models), link, n_draws, sum(drawn.seconds))
+    return Calibration(tuple(drawn.models), posterior.link, n_draws, sum(drawn.seconds))
 
 
 class CalibrationError(RuntimeError):
@@ -203,8 +207,7 @@ class _Simulation:
             on_error="raise",
             progress=False,
         )
-        link: Link = getattr(self.algorithm, "link", "identity")
-        points = _points(self.data, rng)
+        points, link = _points(self.data, rng), draws.link
         known = on_link_scale(self.algorithm.predict(self.truth, points), link)
         return ratios(known, on_link_scale(draws.predict(points), link))
 
@@ -239,13 +242,6 @@ def ratios(truth: Array, values: Array) -> Array:
     # draws that all agree with the truth are no reason for a wide interval
     apart = np.where(error > 0, LARGEST_RATIO, 0.0)
     return np.sort(np.divide(error, sd, out=apart, where=sd > 0), axis=None)
-
-
-def on_link_scale(values: Array, link: Link) -> Array:
-    """Log-odds of probabilities, everything else as it is."""
-    if link == "identity":
-        return values
-    return np.asarray(logit(np.clip(values, SMALLEST, 1 - SMALLEST)))
 
 
 def _check_levels(coverage: float) -> None:

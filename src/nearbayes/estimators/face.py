@@ -27,7 +27,7 @@ from nearbayes.core.posterior import Posterior
 from nearbayes.core.schedule import Schedule
 from nearbayes.core.tables import Table, as_table
 from nearbayes.core.types import Inputs
-from nearbayes.estimators.calibration import Calibration, CalibrationError, calibrate
+from nearbayes.estimators.calibration import Calibration, CalibrationError, calibrate, differ
 from nearbayes.estimators.tuning import choose_schedule
 
 __all__ = ["Method", "PosteriorEstimator"]
@@ -43,13 +43,6 @@ class Drawing:
     method: Method
     inputs: Inputs | str
     schedule: Schedule | None = None
-
-    @property
-    def varies(self) -> bool:
-        """Whether draws differ even if the algorithm is not random."""
-        if self.method == "martingale":
-            return self.schedule is None or bool(self.schedule.blocks(1e6))
-        return self.method != "ensemble"
 
     def __call__(self, algorithm: Any, data: Data, **run: Any) -> Posterior:
         """Draw a posterior."""
@@ -79,10 +72,10 @@ class PosteriorEstimator(MetaEstimatorMixin, BaseEstimator):  # type: ignore[mis
             "progress": self.progress,
         }
         drawing = self._drawing(algorithm, data, run)
-        calibrated = self._wants_calibration(drawing, algorithm)
+        calibrated = self._wants_calibration(algorithm)
         self.calibration_: Calibration | None = None
         self.posterior_: Posterior = drawing(algorithm, data, **run)
-        if calibrated:
+        if calibrated and differ(self.posterior_, data):
             self.calibration_ = self._calibrated(drawing, data)
 
     def _drawing(self, algorithm: Any, data: Data, run: dict[str, Any]) -> Drawing:
@@ -94,20 +87,14 @@ class PosteriorEstimator(MetaEstimatorMixin, BaseEstimator):  # type: ignore[mis
             return Drawing(self.method, self.inputs, self.schedule_)
         return Drawing(self.method, self.inputs)
 
-    def _wants_calibration(self, drawing: Drawing, algorithm: Any) -> bool:
+    def _wants_calibration(self, algorithm: Any) -> bool:
         """Whether to calibrate intervals: where asked for, or where the learner needs it."""
         if self.calibration not in (None, "auto", "simulation"):
             raise ValueError(
                 f"calibration must be None, 'auto' or 'simulation', got {self.calibration!r}."
             )
-        spread = bool(self.n_draws > 1 and (drawing.varies or algorithm.randomised))
-        if self.calibration == "simulation" and not spread:
-            raise ValueError(
-                "calibration='simulation' needs draws that differ, but these would all be the same "
-                "fit: use method='martingale', more than one draw and at least one refit."
-            )
         if self.calibration == "auto":
-            return spread and bool(algorithm.fitting.is_flexible)
+            return bool(algorithm.fitting.is_flexible)
         return self.calibration is not None
 
     def _calibrated(self, drawing: Drawing, data: Data) -> Calibration | None:

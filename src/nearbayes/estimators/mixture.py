@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from nearbayes.algorithms.positive import PositivePredictive
 from nearbayes.algorithms.predictive import KnownPredictive, Predictive
 from nearbayes.core.data import Rows
 from nearbayes.core.types import Rng
@@ -47,13 +48,17 @@ def mixture_quantiles(predictives: Sequence[Predictive], x: Rows, levels: Array,
     deviations = [np.sqrt(part.variance) for part in predictives]  # type: ignore[attr-defined]
     # Chebyshev: a level p is within sqrt(1/p) standard deviations of some draw's mean.
     reach = np.max(deviations, axis=0) * np.sqrt(1 / min(levels.min(), 1 - levels.max())) + 1e-9
-    return np.stack(
+    quantiles = np.stack(
         [
             _bisected(predictives, level, means.min(axis=0) - reach, means.max(axis=0) + reach)
             for level in levels
         ],
         axis=-1,
     )
+    if isinstance(predictives[0], PositivePredictive):
+        possible = predictives[0].possible
+        return np.stack([possible(each) for each in np.moveaxis(quantiles, -1, 0)], axis=-1)
+    return quantiles
 
 
 def _bisected(predictives: Sequence[Predictive], level: float, low: Array, high: Array) -> Array:

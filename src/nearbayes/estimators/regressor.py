@@ -38,11 +38,14 @@ class PosteriorRegressor(RegressorMixin, PosteriorEstimator):  # type: ignore[mi
     estimator : regressor, optional
         Any scikit-learn regressor; never changed. Default: `HistGradientBoostingRegressor`,
         which takes missing values and categorical columns.
-    noise : "gaussian", "residual", "heteroscedastic", "estimator" or callable
-        What is around the prediction. The first three learn it from out-of-fold residuals:
-        normal, resampled, or normal with a variance that depends on x. "estimator" uses the
-        estimator's own distribution (``predict(X, return_std=True)`` or NGBoost's
-        ``pred_dist``). A function ``noise(mean, x, rng)`` returns one y per row.
+    noise : str or callable
+        What is around the prediction, learned from out-of-fold predictions: "gaussian" (normal),
+        "residual" (resampled residuals: skewed, heavy tails), "heteroscedastic" (normal with a
+        variance that depends on x), "poisson" (counts, overdispersed if need be), "gamma"
+        (positive) or "tweedie" (positive or 0). "auto" is one of the last three if that is the
+        estimator's loss, else "gaussian". "estimator" uses the estimator's own distribution
+        (``predict(X, return_std=True)`` or NGBoost's ``pred_dist``). A function
+        ``noise(mean, x, rng)`` returns one y per row.
     n_draws, n_refits, method, inputs, schedule, n_jobs, random_state, on_error, progress
         As in `PosteriorClassifier`.
 
@@ -68,7 +71,7 @@ class PosteriorRegressor(RegressorMixin, PosteriorEstimator):  # type: ignore[mi
         self,
         estimator: Any = None,
         *,
-        noise: NoiseName | Callable[..., Any] = "gaussian",
+        noise: NoiseName | Callable[..., Any] = "auto",
         n_draws: int = 50,
         n_refits: int | None = None,
         method: Method = "martingale",
