@@ -88,7 +88,12 @@ def whole_run(name: str, estimator: Any, schedule: nb.Schedule) -> None:
 
     def ours() -> None:
         nb.PosteriorClassifier(
-            estimator, schedule=schedule, n_jobs=2, random_state=0, progress=False
+            estimator,
+            schedule=schedule,
+            calibration=None,
+            n_jobs=2,
+            random_state=0,
+            progress=False,
         ).fit(X, y)
 
     def loop() -> None:

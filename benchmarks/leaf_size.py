@@ -23,7 +23,13 @@ from nearbayes.algorithms.fitting import EstimatorFit
 from nearbayes.metrics import crps_samples, log_score
 
 # one process: a patch of this one does not reach others
-COMMON = {"n_draws": 16, "random_state": 0, "n_jobs": 1, "progress": False}
+COMMON = {
+    "n_draws": 16,
+    "calibration": None,
+    "random_state": 0,
+    "n_jobs": 1,
+    "progress": False,
+}
 
 
 def score(load: Callable[..., Any], split: int, **options: Any) -> float:

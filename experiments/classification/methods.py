@@ -89,6 +89,7 @@ def posterior(
         method=method.removeprefix("stochastic_"),
         n_draws=n_draws,
         random_state=seed,
+        calibration=None,  # intervals are not scored here
         on_error="raise",
         progress=False,
     )

@@ -50,7 +50,7 @@ def run(options: argparse.Namespace) -> None:
     labels = outcome.astype(str).str.strip(". ")  # the test half of the file writes ">50K."
     trees = XGBClassifier(**TREES, enable_categorical=True, importance_type="gain")
     model = nb.PosteriorClassifier(
-        trees, n_draws=options.draws, n_jobs=options.jobs, random_state=0
+        trees, n_draws=options.draws, calibration=None, n_jobs=options.jobs, random_state=0
     ).fit(inputs, labels)
     importance = model.posterior_.apply(lambda draw: draw.feature_importances_)
     kept = {

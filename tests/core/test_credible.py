@@ -145,3 +145,9 @@ def test_stack_draws():
     assert stack_draws([[1, 2], [3, 4]]).shape == (2, 2)
     with pytest.raises(ValueError, match=r"same shape for every draw, got \[\(1,\), \(2,\)\]"):
         stack_draws([[1], [1, 2]])
+
+
+def test_positive_quantities_stay_positive():
+    values = np.array([0.1, 1.0, 10.0])
+    spread = inflate(values, 3.0, "log")
+    np.testing.assert_allclose(np.log(spread), 3 * np.log(values), atol=1e-12)

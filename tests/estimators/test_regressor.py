@@ -6,6 +6,7 @@ from ngboost import NGBRegressor
 from scipy import stats
 from sklearn.datasets import load_diabetes
 from sklearn.linear_model import BayesianRidge, LinearRegression, Ridge
+from xgboost import XGBRegressor
 
 import nearbayes as nb
 from nearbayes.metrics import coverage
@@ -165,3 +166,52 @@ def test_baselines_predict(method):
     ).fit(X, Y)
     assert model.score(X, Y) > 0.4
     assert coverage(Y, model.predict_interval(X)) > 0.8
+
+
+def test_the_fits_error_is_not_counted_twice():
+    """Noise and spread together have the variance of out-of-fold residuals."""
+    rng = np.random.default_rng(3)
+    x = rng.normal(size=(60, 12))
+    y = x[:, 0] + rng.normal(size=60)
+    model = nb.PosteriorRegressor(LinearRegression(), n_draws=200, random_state=0).fit(x, y)
+    spread = model.posterior_.predictions(x).std ** 2
+    noise = np.mean([draw.noise.covariance[0, 0] for draw in model.posterior_.models])
+    assert model.noise_factor_ < 0.95
+    total = model.noise_factor_**2 * noise + spread.mean()
+    assert total == pytest.approx(noise, rel=0.02)
+
+
+def test_the_noise_of_a_function_is_the_users():
+    def noise(mean, x, rng):
+        return rng.normal(mean, 3.0)
+
+    model = nb.PosteriorRegressor(Ridge(), noise=noise, n_draws=5, random_state=0).fit(X, Y)
+    assert model.noise_factor_ == 1.0
+
+
+def test_log_density_is_that_of_the_mixture():
+    model = nb.PosteriorRegressor(Ridge(), n_draws=5, random_state=0).fit(X, Y)
+    parts = model._predictives(X[:4])
+    densities = [stats.norm.pdf(Y[:4], part.mean, part.sd) for part in parts]
+    np.testing.assert_allclose(model.log_density(X[:4], Y[:4]), np.log(np.mean(densities, axis=0)))
+
+
+def test_log_density_of_a_noise_function_is_unknown():
+    model = nb.PosteriorRegressor(
+        Ridge(), noise=lambda mean, x, rng: rng.normal(mean), n_draws=2, random_state=0
+    ).fit(X, Y)
+    with pytest.raises(ValueError, match="samples but no density"):
+        model.log_density(X, Y)
+
+
+def test_rounds_of_the_noise_are_chosen_on_residuals():
+    """Early stopping of the variance model on raw y would stop at once, or never."""
+    rng = np.random.default_rng(0)
+    x = rng.uniform(-1, 1, size=(600, 1))
+    y = 50 + rng.normal(size=600) * np.where(x[:, 0] > 0, 5.0, 0.5)
+    trees = XGBRegressor(n_estimators=200, max_depth=2, early_stopping_rounds=10)
+    model = nb.PosteriorRegressor(
+        trees, noise="heteroscedastic", n_draws=4, calibration=None, random_state=0
+    ).fit(x[:400], y[:400], eval_set=[(x[400:], y[400:])])
+    widths = np.ptp(model.predict_interval(np.array([[-0.5], [0.5]])), axis=1)
+    assert widths[1] > 4 * widths[0]

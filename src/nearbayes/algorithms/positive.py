@@ -67,6 +67,11 @@ class PositivePredictive:
         """Around another mean, with the variance that belongs to it."""
         return replace(self, mean=mean)
 
+    def scaled(self, factor: float) -> PositivePredictive:
+        """With noise of another size; of counts at least Poisson's."""
+        dispersion = self.dispersion * factor**2
+        return replace(self, dispersion=max(1.0, dispersion) if self.is_whole else dispersion)
+
     def sample(self, x: Rows, rng: Rng) -> Array:
         """One outcome per row."""
         mean = x.repeat(self.mean)

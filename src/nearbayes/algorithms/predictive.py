@@ -24,6 +24,7 @@ __all__ = [
     "Empirical",
     "Frozen",
     "KnownPredictive",
+    "LearnedPredictive",
     "Normal",
     "Predictive",
     "Simulated",
@@ -59,6 +60,14 @@ class KnownPredictive(Predictive, Protocol):
 
     def cdf(self, t: Array) -> Array:
         """Probability of at most t, for each row and output; shape of `mean`."""
+
+
+@runtime_checkable
+class LearnedPredictive(KnownPredictive, Protocol):
+    """A predictive distribution whose noise was learned from out-of-fold predictions."""
+
+    def scaled(self, factor: float) -> LearnedPredictive:
+        """With noise of another size: `factor` times its standard deviation."""
 
 
 @dataclass(frozen=True)
@@ -110,6 +119,10 @@ class Normal:
         """Around another mean."""
         return Normal(mean, self.sd, self.root)
 
+    def scaled(self, factor: float) -> Normal:
+        """With noise of another size."""
+        return Normal(self.mean, self.sd * factor, self.root)
+
     def sample(self, x: Rows, rng: Rng) -> Array:
         """Mean plus normal noise."""
         mean = x.repeat(self.mean)
@@ -155,6 +168,10 @@ class Empirical:
     def moved(self, mean: Array) -> Empirical:
         """Around another mean."""
         return Empirical(mean, self.residuals, self.weights)
+
+    def scaled(self, factor: float) -> Empirical:
+        """With residuals of another size."""
+        return Empirical(self.mean, self.residuals * factor, self.weights)
 
     def sample(self, x: Rows, rng: Rng) -> Array:
         """Mean plus a residual drawn by weight; outputs keep their residuals together."""

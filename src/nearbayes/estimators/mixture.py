@@ -6,17 +6,62 @@ from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import logsumexp
 
 from nearbayes.algorithms.positive import PositivePredictive
-from nearbayes.algorithms.predictive import KnownPredictive, Predictive
+from nearbayes.algorithms.predictive import KnownPredictive, LearnedPredictive, Predictive
 from nearbayes.core.data import Rows
 from nearbayes.core.types import Rng
 
-__all__ = ["mixture_quantiles", "mixture_samples", "mixture_std"]
+__all__ = [
+    "mixture_log_density",
+    "mixture_quantiles",
+    "mixture_samples",
+    "mixture_std",
+    "noise_factor",
+]
 
 Array = NDArray[np.float64]
 BISECTIONS = 60
+LEAST_NOISE = 0.1  # of the variance of out-of-fold residuals
 SAMPLES_PER_DRAW = 200
+
+
+def noise_factor(predictives: Sequence[Predictive], weights: Array) -> float:
+    """Factor for the noise of draws, so that the fit's error is not counted twice.
+
+    Out-of-fold residuals hold the error of the fit beside the noise, and the spread of the draws
+    is that error again. With the factor, noise and spread together have the variance of the
+    residuals.
+
+    Parameters
+    ----------
+    predictives : sequence of Predictive
+        One per draw, at the same rows.
+    weights : array of shape (n_rows,)
+
+    Examples
+    --------
+    >>> from nearbayes.algorithms.predictive import Normal
+    >>> draws = [Normal(np.array([mean]), np.array(1.0)) for mean in (-0.6, 0.6)]
+    >>> round(noise_factor(draws, np.ones(1)), 2)  # 0.36 of the variance is between draws
+    0.8
+    """
+    if len(predictives) < 2 or not all(isinstance(p, LearnedPredictive) for p in predictives):
+        return 1.0
+    spread = np.average(np.var([p.mean for p in predictives], axis=0), axis=0, weights=weights)
+    variances = [p.variance for p in predictives]  # type: ignore[attr-defined]
+    noise = np.average(np.mean(variances, axis=0), axis=0, weights=weights)
+    share = np.mean(spread / np.maximum(noise, np.finfo(float).tiny))
+    return float(np.sqrt(max(1 - share, LEAST_NOISE)))
+
+
+def mixture_log_density(predictives: Sequence[Predictive], y: Array) -> Array:
+    """Log density of one outcome per row, shape (n_rows,)."""
+    if not all(isinstance(part, KnownPredictive) for part in predictives):
+        raise ValueError("a noise function gives samples but no density: use another noise.")
+    logs = [part.log_density(y) for part in predictives]  # type: ignore[attr-defined]
+    return np.asarray(logsumexp(logs, axis=0) - np.log(len(logs)))
 
 
 def mixture_std(predictives: Sequence[Predictive], x: Rows, rng: Rng) -> Array:

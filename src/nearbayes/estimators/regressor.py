@@ -20,14 +20,21 @@ from nearbayes.core.data import Data, Rows
 from nearbayes.core.executor import OnError
 from nearbayes.core.schedule import Schedule
 from nearbayes.core.seeds import Seeds
-from nearbayes.core.tables import as_table
+from nearbayes.core.tables import Table, as_table
 from nearbayes.core.types import Inputs
 from nearbayes.estimators.face import Method, PosteriorEstimator
-from nearbayes.estimators.mixture import mixture_quantiles, mixture_samples, mixture_std
+from nearbayes.estimators.mixture import (
+    mixture_log_density,
+    mixture_quantiles,
+    mixture_samples,
+    mixture_std,
+    noise_factor,
+)
 
 __all__ = ["PosteriorRegressor"]
 
 Array = NDArray[np.float64]
+MOST_POINTS = 1_000
 
 
 class PosteriorRegressor(RegressorMixin, PosteriorEstimator):  # type: ignore[misc]
@@ -53,7 +60,10 @@ class PosteriorRegressor(RegressorMixin, PosteriorEstimator):  # type: ignore[mi
     ----------
     posterior_ : Posterior
         The draws; ``posterior_.predict(X)`` has shape (n_draws, n_rows[, n_outputs]).
-    schedule_, schedule_scores_, estimators_
+    noise_factor_ : float
+        Factor for the noise in predictive intervals: out-of-fold residuals hold the error of the
+        fit, which the spread of the draws holds again.
+    calibration_, schedule_, schedule_scores_, estimators_
         As in `PosteriorClassifier`.
 
     Examples
@@ -115,6 +125,8 @@ class PosteriorRegressor(RegressorMixin, PosteriorEstimator):  # type: ignore[mi
         data = Data.of(table, self._checked_target(y), sample_weight)
         fitting = fitting_of(self._base_estimator(), self._routed(fit_params))
         self._fit_posterior(RegressorAlgorithm(fitting, self.noise), data)
+        few = data.select(np.arange(len(data.y))[:: -(-len(data.y) // MOST_POINTS)])
+        self.noise_factor_ = noise_factor(self._spread(few.x, adjust=True), few.counts)
         return self
 
     def predict(self, X: Any, return_std: bool = False) -> Any:
@@ -153,7 +165,8 @@ class PosteriorRegressor(RegressorMixin, PosteriorEstimator):  # type: ignore[mi
         coverage : float or sequence of float
         kind : "predictive" or "credible"
         adjust : bool
-            Whether to spread the draws for what the schedule leaves out.
+            Whether intervals of the regression function are calibrated or, where they are not,
+            the draws spread for what the schedule leaves out; and whether noise is scaled.
 
         Returns
         -------
@@ -192,14 +205,28 @@ class PosteriorRegressor(RegressorMixin, PosteriorEstimator):  # type: ignore[mi
         rng = Seeds(random_state).shared()
         return mixture_samples(self._predictives(X), self._rows(X), n_samples, rng)
 
+    def log_density(self, X: Any, y: ArrayLike) -> Array:
+        """Log density of outcomes under the posterior predictive, shape (n_rows,).
+
+        Its mean over test rows, negated, is the NLPD.
+        """
+        outcomes = np.asarray(y, dtype=np.float64)
+        return mixture_log_density(self._predictives(X), outcomes)
+
     def posterior_predictions(self, X: Any) -> Array:
         """The regression function of every draw, shape (n_draws, n_rows[, n_outputs])."""
         table = self._new_table(X)
         return self.posterior_.predict(table)
 
     def _predictives(self, X: Any, adjust: bool = True) -> list[Predictive]:
+        """Predictive distribution of every draw, noise and spread of the size of residuals."""
+        parts = self._spread(self._new_table(X), adjust)
+        if not adjust or self.noise_factor_ == 1:
+            return parts
+        return [part.scaled(self.noise_factor_) for part in parts]  # type: ignore[attr-defined]
+
+    def _spread(self, table: Table, adjust: bool) -> list[Predictive]:
         """Predictive distribution of every draw, its mean spread for truncation."""
-        table = self._new_table(X)
         algorithm = self.posterior_.algorithm
         parts = [algorithm.predictive(model, table) for model in self.posterior_.models]
         spread = self.posterior_.spread(np.stack([part.mean for part in parts]), adjust)

@@ -1,0 +1,1 @@
+"""Predictive intervals for regression with boosted trees, on nine UCI data sets."""
