@@ -22,6 +22,7 @@ from nearbayes.core.schedule import Schedule
 from nearbayes.core.seeds import Seeds
 from nearbayes.core.tables import Table, as_table
 from nearbayes.core.types import Inputs
+from nearbayes.estimators.conformal import conformal_interval, conformal_layer
 from nearbayes.estimators.face import Method, PosteriorEstimator
 from nearbayes.estimators.mixture import (
     mixture_log_density,
@@ -154,16 +155,17 @@ class PosteriorRegressor(RegressorMixin, PosteriorEstimator):  # type: ignore[mi
         X: Any,
         coverage: float | Sequence[float] = 0.9,
         *,
-        kind: Literal["predictive", "credible"] = "predictive",
+        kind: Literal["predictive", "credible", "conformal"] = "predictive",
         adjust: bool = True,
     ) -> Array:
-        """Interval of a new y ("predictive") or of the regression function ("credible").
+        """Interval of a new y ("predictive", "conformal") or of the regression function.
 
         Parameters
         ----------
         X : table of shape (n_rows, n_columns)
         coverage : float or sequence of float
-        kind : "predictive" or "credible"
+        kind : "predictive", "credible" or "conformal"
+            "credible" is for the regression function; "conformal" needs `conformalize`.
         adjust : bool
             Whether intervals of the regression function are calibrated or, where they are not,
             the draws spread for what the schedule leaves out; and whether noise is scaled.
@@ -175,13 +177,44 @@ class PosteriorRegressor(RegressorMixin, PosteriorEstimator):  # type: ignore[mi
         """
         if kind == "credible":
             return self._credible_interval(X, coverage, adjust)
+        if kind == "conformal":
+            return self._conformal_interval(X, coverage)
         if kind != "predictive":
-            raise ValueError(f"kind must be 'predictive' or 'credible', got {kind!r}.")
+            raise ValueError(f"kind must be 'predictive', 'credible' or 'conformal', got {kind!r}.")
         levels = np.atleast_1d(np.asarray(coverage, dtype=np.float64))
         tails = np.concatenate([(1 - levels) / 2, (1 + levels) / 2])
         quantiles = self.predict_quantiles(X, tails, adjust=adjust)
         bounds = quantiles.reshape(*quantiles.shape[:-1], 2, len(levels))
         return bounds[..., 0] if np.ndim(coverage) == 0 else bounds
+
+    def conformalize(self, X: Any, y: ArrayLike) -> PosteriorRegressor:
+        """Learn from rows that `fit` has not seen how far predictive intervals must reach.
+
+        Then ``predict_interval(X, kind="conformal")`` covers at least what it says, over new rows
+        like these, whatever the noise is. Needs crepes: ``pip install 'nearbayes[conformal]'``.
+
+        Examples
+        --------
+        >>> import nearbayes as nb
+        >>> from sklearn.datasets import load_diabetes
+        >>> from sklearn.linear_model import Ridge
+        >>> X, y = load_diabetes(return_X_y=True)
+        >>> model = nb.PosteriorRegressor(Ridge(), n_draws=20, random_state=0).fit(X[:300], y[:300])
+        >>> model = model.conformalize(X[300:400], y[300:400])
+        >>> model.predict_interval(X[400:], kind="conformal").shape
+        (42, 2)
+        """
+        mean, std = self.predict(X, return_std=True)
+        self.conformal_ = conformal_layer(mean, std, np.asarray(y, dtype=np.float64))
+        return self
+
+    def _conformal_interval(self, X: Any, coverage: float | Sequence[float]) -> Array:
+        if not hasattr(self, "conformal_"):
+            raise ValueError(
+                "kind='conformal' needs rows that fit has not seen: call conformalize(X, y) first."
+            )
+        mean, std = self.predict(X, return_std=True)
+        return conformal_interval(self.conformal_, mean, std, coverage)
 
     def predict_quantiles(
         self, X: Any, quantiles: float | Sequence[float] | Array, *, adjust: bool = True

@@ -1,0 +1,63 @@
+"""Conformal: predictive intervals with a finite-sample guarantee, from rows held out of the fit.
+
+Split conformal prediction with residuals in units of the predictive standard deviation (crepes):
+whatever the noise really is, intervals cover at least the share they say, over new rows like the
+held-out ones.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["conformal_interval", "conformal_layer"]
+
+Array = NDArray[np.float64]
+
+
+def conformal_layer(mean: Array, std: Array, y: Array) -> Any:
+    """Scores of held-out rows: residuals in units of the predictive standard deviation.
+
+    Parameters
+    ----------
+    mean, std, y : array of shape (n_rows,)
+    """
+    try:
+        from crepes import ConformalRegressor
+    except ImportError as missing:
+        raise ImportError(
+            "conformalize needs crepes: pip install 'nearbayes[conformal]'."
+        ) from missing
+    if y.shape != mean.shape or y.ndim > 1:
+        raise ValueError(
+            f"y must have one outcome per row, shape {mean.shape[:1]}, got {y.shape}: conformalize "
+            "takes held-out rows of a model with one output."
+        )
+    return ConformalRegressor().fit(residuals=y - mean, sigmas=std)
+
+
+def conformal_interval(
+    layer: Any, mean: Array, std: Array, coverage: float | Sequence[float]
+) -> Array:
+    """Interval, shape (n_rows, 2) or (n_rows, 2, n_levels).
+
+    With c the coverage and m held-out rows, bounds are infinite where (m + 1) c > m: so few rows
+    guarantee nothing.
+    """
+    levels = np.atleast_1d(np.asarray(coverage, dtype=np.float64))
+    if not ((levels > 0) & (levels < 1)).all():
+        raise ValueError(f"coverage must lie strictly between 0 and 1, got {coverage!r}.")
+    rows = len(layer.alphas[1] if isinstance(layer.alphas, tuple) else layer.alphas)
+    bounds = np.stack(
+        [
+            layer.predict_int(mean, sigmas=std, confidence=level)
+            if (rows + 1) * level <= rows
+            else np.tile([-np.inf, np.inf], (len(mean), 1))
+            for level in levels
+        ],
+        axis=-1,
+    )
+    return np.asarray(bounds[..., 0] if np.ndim(coverage) == 0 else bounds)
