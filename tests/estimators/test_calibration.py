@@ -39,6 +39,11 @@ def test_factor_of_many_draws_is_smaller_than_that_of_few():
     assert calibration.factor(0.9, n_draws=5) == calibration.factor(0.9)
 
 
+def test_never_narrower_than_without_calibration():
+    calibration = Calibration((np.full(50, 0.1),), n_draws=10, inflation=1.5)
+    assert calibration.factor(0.9, n_draws=1000) == pytest.approx(1.5 * t.ppf(0.95, 999))
+
+
 def test_normal_draws_around_a_truth_need_the_normal_factor():
     """A posterior that is right is left as it is, within 4 errors of its simulated sets."""
     rng = np.random.default_rng(0)

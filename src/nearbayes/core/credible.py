@@ -23,11 +23,16 @@ Link = Literal["identity", "log", "logit"]
 SMALLEST = 1e-12  # probabilities are kept off 0 and 1 so that their log-odds are finite
 
 
-def on_link_scale(values: NDArray[np.float64], link: Link) -> NDArray[np.float64]:
-    """Log-odds of probabilities, log of positive quantities, everything else as it is."""
+def on_link_scale(
+    values: NDArray[np.float64], link: Link, smallest: float = SMALLEST
+) -> NDArray[np.float64]:
+    """Log-odds of probabilities, log of positive quantities, everything else as it is.
+
+    Probabilities are kept `smallest` away from 0 and 1, positive quantities from 0.
+    """
     if link == "logit":
-        return np.asarray(logit(np.clip(values, SMALLEST, 1 - SMALLEST)))
-    return np.log(np.maximum(values, SMALLEST)) if link == "log" else values
+        return np.asarray(logit(np.clip(values, smallest, 1 - smallest)))
+    return np.log(np.maximum(values, smallest)) if link == "log" else values
 
 
 def off_link_scale(values: NDArray[np.float64], link: Link) -> NDArray[np.float64]:

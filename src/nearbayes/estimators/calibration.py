@@ -42,6 +42,8 @@ MOST_SETS = 6
 MOST_DRAWS = 12  # per simulated set
 MOST_POINTS = 1_000
 MOST_TRIES = 50
+# Forests say 0 and 1; how far in log-odds these are from .001 must not decide an interval.
+SMALLEST = 1e-4
 LARGEST_RATIO = 1e12  # where draws agree on something else than the truth
 
 
@@ -57,6 +59,8 @@ class Calibration:
         Scale of mean and sd.
     n_draws : int
         Draws per simulated data set.
+    inflation : float
+        What intervals are widened by without calibration (App. C).
     seconds : float
         What the simulation took.
 
@@ -72,20 +76,22 @@ class Calibration:
     ratios: tuple[Array, ...]
     link: Link = "identity"
     n_draws: int = MOST_DRAWS
+    inflation: float = 1.0
     seconds: float = 0.0
 
     def factor(self, coverage: float, n_draws: int | None = None) -> float:
         """Standard deviations on either side of the mean that cover the truth so often.
 
         A standard deviation of few draws is itself uncertain, which makes ratios large now and
-        then; as with Student's t, that is taken out for a posterior of `n_draws` draws.
+        then; as with Student's t, that is taken out for a posterior of `n_draws` draws. Never
+        less than without calibration: a fit is smoother than what it was fitted to, so that
+        simulation sees some of the bias of a learner that smooths (a forest), but not all.
         """
         _check_levels(coverage)
-        factor = float(np.quantile(np.concatenate(self.ratios), coverage))
-        if n_draws is None:
-            return factor
-        ours, theirs = t.ppf((1 + coverage) / 2, [n_draws - 1, self.n_draws - 1])
-        return float(factor * ours / theirs)
+        draws = self.n_draws if n_draws is None else n_draws
+        ours, theirs = t.ppf((1 + coverage) / 2, [draws - 1, self.n_draws - 1])
+        seen = np.quantile(np.concatenate(self.ratios), coverage) * ours / theirs
+        return float(max(seen, ours * self.inflation))
 
     def error(self, coverage: float) -> float:
         """Standard error of `factor`, from its spread over simulated data sets."""
@@ -103,7 +109,7 @@ class Calibration:
         coverage : float or sequence of float
         """
         levels = np.atleast_1d(np.asarray(coverage, dtype=np.float64))
-        scaled = on_link_scale(values, self.link)
+        scaled = on_link_scale(values, self.link, SMALLEST)
         mean, sd = scaled.mean(axis=0)[..., None], scaled.std(axis=0, ddof=1)[..., None]
         reach = sd * [self.factor(level, len(values)) for level in levels]
         bounds = np.stack([mean - reach, mean + reach], axis=-2)
@@ -178,7 +184,8 @@ def calibrate(
             DrawWarning,
             stacklevel=4,
         )
-    return Calibration(tuple(drawn.models), posterior.link, n_draws, sum(drawn.seconds))
+    seconds = sum(drawn.seconds)
+    return Calibration(tuple(drawn.models), posterior.link, n_draws, posterior.inflation, seconds)
 
 
 class CalibrationError(RuntimeError):
@@ -208,8 +215,8 @@ class _Simulation:
             progress=False,
         )
         points, link = _points(self.data, rng), draws.link
-        known = on_link_scale(self.algorithm.predict(self.truth, points), link)
-        return ratios(known, on_link_scale(draws.predict(points), link))
+        known = on_link_scale(self.algorithm.predict(self.truth, points), link, SMALLEST)
+        return ratios(known, on_link_scale(draws.predict(points), link, SMALLEST))
 
     def _simulated(self, rng: Rng) -> tuple[Any, Data]:
         """Outcomes of the truth at the real inputs, of two classes at least."""
