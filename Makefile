@@ -4,7 +4,7 @@ VENV   ?= .venv
 BIN    := $(VENV)/bin
 READY  := $(VENV)/.ready
 
-.PHONY: setup demo test lint test-slow bench experiments clean
+.PHONY: setup demo test lint test-slow test-autogluon bench experiments clean
 
 setup: $(READY)
 
@@ -29,6 +29,16 @@ lint: $(READY)       ## style, types
 test-slow: $(READY)  ## coverage over many replications, seed sweeps
 	$(BIN)/python -m pytest -n 2 -m slow --timeout 3600
 
+test-autogluon: .venv-autogluon/.ready  ## AutoGluon with tiny models
+	.venv-autogluon/bin/python -m pytest tests/autogluon
+
+# An environment of its own: AutoGluon pins pandas and scikit-learn, and wants plain xgboost.
+.venv-autogluon/.ready: pyproject.toml
+	$(PYTHON) -m venv .venv-autogluon
+	.venv-autogluon/bin/python -m pip install --quiet --upgrade pip
+	.venv-autogluon/bin/python -m pip install --quiet --editable '.[autogluon]' pytest pytest-timeout
+	touch $@
+
 bench: $(READY)      ## speed and memory, as ratios measured side by side
 	$(BIN)/python benchmarks/run.py
 	$(BIN)/python benchmarks/boosting.py
@@ -43,4 +53,4 @@ $(VENV)/.ready-experiments: $(READY)
 	touch $@
 
 clean:
-	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) .venv-autogluon .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -17,7 +17,7 @@ def fitting_of(estimator: Any, params: Mapping[str, Any]) -> EstimatorFit:
 
     Parameters
     ----------
-    estimator : scikit-learn estimator
+    estimator : scikit-learn estimator, or TabularPredictor of AutoGluon
     params : mapping
         Further keyword arguments of `fit`.
 
@@ -37,4 +37,13 @@ def fitting_of(estimator: Any, params: Mapping[str, Any]) -> EstimatorFit:
         from nearbayes.algorithms.lightgbm import LightGBMFit
 
         return LightGBMFit(estimator, params)
+    if any(_is_tabular_predictor(each) for each in kind.__mro__):
+        from nearbayes.algorithms.autogluon import AutoGluonFit
+
+        return AutoGluonFit(estimator, params)
     return EstimatorFit(estimator, params)
+
+
+def _is_tabular_predictor(kind: type) -> bool:
+    """Tell AutoGluon's predictor, of which subclasses have the same `fit` in our hands."""
+    return kind.__name__ == "TabularPredictor" and kind.__module__.startswith("autogluon.")

@@ -6,7 +6,7 @@ import copy
 import inspect
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +14,7 @@ from sklearn.dummy import DummyClassifier
 
 from nearbayes.algorithms.adapters import fitting_of
 from nearbayes.algorithms.fitting import EstimatorFit, has_no_missing
+from nearbayes.algorithms.kept import KeptPredictions
 from nearbayes.algorithms.noise import Noise, NoiseName, learn_noise
 from nearbayes.algorithms.positive import PowerNoise
 from nearbayes.algorithms.predictive import CategoricalPredictive, Predictive
@@ -42,6 +43,8 @@ class ClassifierAlgorithm:
         Class labels; learned from the data when left out.
     labels : array of shape (n_classes,), optional
         What the estimator calls the classes: mostly the same.
+    keep_at : table, optional
+        Where to keep predictions of a draw, and nothing else of it.
 
     Examples
     --------
@@ -58,6 +61,7 @@ class ClassifierAlgorithm:
     fitting: EstimatorFit
     classes: NDArray[Any] | None = None
     labels: NDArray[Any] | None = None
+    keep_at: Table | None = None
     link: Link = "logit"
 
     @classmethod
@@ -111,8 +115,8 @@ class ClassifierAlgorithm:
             assert self.classes is not None
             return np.asarray(self.classes[self.sample(truth, Rows.every(as_table(x)), rng)])
 
-        fitting = self.fitting.with_outcomes(labels)
-        return replace(self, fitting=fitting), replace(data, y=labels(data.x, data.y))
+        again = replace(self, fitting=self.fitting.with_outcomes(labels), keep_at=None)
+        return again, replace(data, y=labels(data.x, data.y))
 
     def fit(self, data: Data, rng: Rng) -> Any:
         """Fit a clone; data with one class left gives that class probability 1."""
@@ -130,6 +134,9 @@ class ClassifierAlgorithm:
 
     def predict(self, model: Any, x: Table) -> Array:
         """Class probabilities, shape (n_rows, n_classes), in the order of `classes`."""
+        if isinstance(model, KeptPredictions):
+            model.check_rows(x, self.keep_at)
+            return model.prediction
         assert self.labels is not None
         self.fitting.check_inputs(x)
         seen = has_no_missing(np.asarray(model.predict_proba(x), dtype=np.float64), model)
@@ -140,6 +147,13 @@ class ClassifierAlgorithm:
     def predictive(self, model: Any, x: Table) -> CategoricalPredictive:
         """Distribution of the class code at each row."""
         return CategoricalPredictive(self.predict(model, x))
+
+    def finish(self, model: Any) -> Any:
+        """The model, or its predictions at `keep_at`."""
+        if self.keep_at is None:
+            return model
+        predictive = self.predictive(model, self.keep_at)
+        return KeptPredictions(predictive.probabilities, predictive, np.asarray(model.classes_))
 
 
 @dataclass(frozen=True)
@@ -162,6 +176,8 @@ class RegressorAlgorithm:
         What is around the prediction; see `PosteriorRegressor`.
     learned : Noise, optional
         The noise as learned from the real rows.
+    keep_at : table, optional
+        Where to keep predictions of a draw, and nothing else of it.
 
     Examples
     --------
@@ -178,6 +194,7 @@ class RegressorAlgorithm:
     fitting: EstimatorFit
     noise: NoiseName | Callable[..., Any] = "auto"
     learned: Noise | None = None
+    keep_at: Table | None = None
 
     @classmethod
     def of(
@@ -231,7 +248,9 @@ class RegressorAlgorithm:
             return self.sample(truth, Rows.every(as_table(x)), rng)
 
         fitting = self.fitting.with_outcomes(outcomes)
-        return replace(self, fitting=fitting), replace(data, y=outcomes(data.x, data.y))
+        return replace(self, fitting=fitting, keep_at=None), replace(
+            data, y=outcomes(data.x, data.y)
+        )
 
     def fit(self, data: Data, rng: Rng) -> NoisyRegressor:
         """Fit a clone."""
@@ -248,19 +267,32 @@ class RegressorAlgorithm:
         """Outcomes drawn around the prediction."""
         return self.predictive(model, x.distinct).sample(x, rng)
 
-    def predict(self, model: NoisyRegressor, x: Table) -> Array:
+    def predict(self, model: NoisyRegressor | KeptPredictions, x: Table) -> Array:
         """The regression function, shape (n_rows,) or (n_rows, n_outputs)."""
+        if isinstance(model, KeptPredictions):
+            model.check_rows(x, self.keep_at)
+            return model.prediction
         self.fitting.check_inputs(x)
         mean = np.asarray(model.estimator.predict(x), dtype=np.float64)
         return has_no_missing(mean, model.estimator)
 
-    def predictive(self, model: NoisyRegressor, x: Table) -> Predictive:
+    def predictive(self, model: NoisyRegressor | KeptPredictions, x: Table) -> Predictive:
         """Distribution of y at each row."""
-        return model.noise.around(model.estimator, x, self.predict(model, x))
+        mean = self.predict(model, x)
+        if isinstance(model, KeptPredictions):
+            return cast(Predictive, model.predictive)
+        return model.noise.around(model.estimator, x, mean)
 
-    def reveal(self, model: NoisyRegressor) -> Any:
-        """The fitted estimator."""
-        return model.estimator
+    def finish(self, model: NoisyRegressor) -> NoisyRegressor | KeptPredictions:
+        """The model, or its predictions at `keep_at`."""
+        if self.keep_at is None:
+            return model
+        predictive = self.predictive(model, self.keep_at)
+        return KeptPredictions(predictive.mean, predictive)
+
+    def reveal(self, model: NoisyRegressor | KeptPredictions) -> Any:
+        """The fitted estimator, or what was kept of it."""
+        return model if isinstance(model, KeptPredictions) else model.estimator
 
 
 @dataclass(frozen=True)

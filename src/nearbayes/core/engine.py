@@ -26,6 +26,7 @@ from nearbayes.core.seeds import Seeds
 from nearbayes.core.types import (
     Algorithm,
     BatchedAlgorithm,
+    Finishes,
     Inputs,
     Model,
     PrefersSchedule,
@@ -308,7 +309,7 @@ class _Draw:
         model = self.path(self.algorithm, self.data, self._first_fit, rng)
         # A model that cannot be sampled from is no draw: find out now, not at prediction.
         _finite(self.algorithm.sample(model, self.data.rows().head(8), rng))
-        return model
+        return self.algorithm.finish(model) if isinstance(self.algorithm, Finishes) else model
 
     def _first_fit(self) -> Model:
         if self.shared:

@@ -25,6 +25,7 @@ __all__ = [
     "n_rows",
     "numeric_values",
     "same_kind",
+    "same_rows",
     "stack",
     "take",
     "unseen_categories",
@@ -139,6 +140,29 @@ def same_kind(a: Table, b: Table) -> bool:
     if not is_frame(a):
         return True
     return bool(nw.from_native(a).schema == nw.from_native(b).schema)
+
+
+def same_rows(a: Table, b: Table) -> bool:
+    """Tell whether two tables hold the same rows in the same order; missing values are equal.
+
+    Examples
+    --------
+    >>> same_rows(np.array([[1.0, np.nan]]), np.array([[1.0, np.nan]]))
+    True
+    """
+    if a is b:
+        return True
+    if not same_kind(a, b) or a.shape != b.shape:
+        return False
+    if sparse.issparse(a):
+        return bool((a != b).nnz == 0)
+    if is_frame(a):
+        # where rows come from does not matter, only what is in them
+        plain = [
+            table.reset_index(drop=True) if hasattr(table, "iloc") else table for table in (a, b)
+        ]
+        return bool(plain[0].equals(plain[1]))
+    return bool(((a == b) | ((a != a) & (b != b))).all())
 
 
 def describe(table: Table) -> str:

@@ -15,6 +15,7 @@ from nearbayes.core.tables import Table
 __all__ = [
     "Algorithm",
     "BatchedAlgorithm",
+    "Finishes",
     "Inputs",
     "Predicts",
     "PrefersSchedule",
@@ -81,6 +82,14 @@ class Prepares(Protocol):
 
     def prepare(self, data: Data, rng: Rng) -> tuple[Algorithm, Data]:
         """Give the algorithm and the data that the draws will use."""
+
+
+@runtime_checkable
+class Finishes(Protocol):
+    """An algorithm that may keep less of a draw than its final model."""
+
+    def finish(self, model: Model) -> Model:
+        """Give what is kept of a final model, in the process that made it."""
 
 
 @runtime_checkable

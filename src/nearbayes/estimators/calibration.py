@@ -135,9 +135,12 @@ def simulation_plan(n_draws: int) -> tuple[int, int]:
     return max(2, min(MOST_SETS, 2 * n_draws // draws)), draws
 
 
-def differ(posterior: Posterior, data: Data) -> bool:
-    """Whether draws differ at all; else there is nothing to scale (an ensemble of equal fits)."""
-    few = data.select(np.arange(min(len(data.y), 50))).x
+def differ(posterior: Posterior, data: Data, known: Table | None = None) -> bool:
+    """Whether draws differ at all; else there is nothing to scale (an ensemble of equal fits).
+
+    `known` is where predictions are, if draws have no others.
+    """
+    few = data.select(np.arange(min(len(data.y), 50))).x if known is None else known
     return bool(np.ptp(posterior.predict(few), axis=0).any())
 
 

@@ -53,13 +53,14 @@ class PosteriorClassifier(ClassifierMixin, PosteriorEstimator):  # type: ignore[
     estimator : classifier, optional
         Any scikit-learn classifier with `predict_proba`; never changed. Default:
         `HistGradientBoostingClassifier`, which takes missing values and categorical columns.
+        AutoGluon's `TabularPredictor`, configured but not fitted, will do, too.
     n_draws : int
         Number of posterior draws; each is a fitted estimator.
     n_refits : int, optional
-        Refits per draw; default 8, and 4 for boosted trees. More refits capture more of the
-        posterior variance; intervals are corrected for what is missing. 0 gives back the first
-        fit. Boosted trees get equal blocks up to a horizon of n rows, which predicts best for them
-        (docs/design.md); other estimators the blocks that capture most.
+        Refits per draw; default 8, 4 for boosted trees, 1 for AutoGluon. More refits capture more
+        of the posterior variance; intervals are corrected for what is missing. 0 gives back the
+        first fit. Boosted trees and AutoGluon get equal blocks up to a horizon of n rows, which
+        predicts best for them (docs/design.md); other estimators the blocks that capture most.
     method : "martingale", "bootstrap", "parametric_bootstrap" or "ensemble"
         Martingale posterior (the paper's Algorithm 1), or a baseline.
     inputs : "urn", "kde" or object of `nearbayes.inputs`
@@ -70,7 +71,8 @@ class PosteriorClassifier(ClassifierMixin, PosteriorEstimator):  # type: ignore[
     calibration : "auto", "simulation" or None
         Whether intervals of the prediction are calibrated by simulation (`calibration.py`), at
         about twice the cost of the draws. "auto" does so for flexible learners (trees, forests,
-        networks, ...), which need it, and not for linear ones.
+        networks, ...), which need it, and not for linear ones, nor for AutoGluon, where it would
+        take hours.
     n_jobs : int, optional
         Processes; None honours ``joblib.parallel_config``.
     random_state : None, int, numpy Generator or RandomState
@@ -130,7 +132,13 @@ class PosteriorClassifier(ClassifierMixin, PosteriorEstimator):  # type: ignore[
         self.progress = progress
 
     def fit(
-        self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None, **fit_params: Any
+        self,
+        X: Any,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+        *,
+        predict_on: Any = None,
+        **fit_params: Any,
     ) -> PosteriorClassifier:
         """Draw the posterior.
 
@@ -142,6 +150,9 @@ class PosteriorClassifier(ClassifierMixin, PosteriorEstimator):  # type: ignore[
             Class labels.
         sample_weight : array of shape (n_rows,), optional
             Counts of rows: weight 2 is the row twice, weight 0 is no row.
+        predict_on : table of shape (n_new_rows, n_columns), optional
+            Keep nothing of a draw but its predictions at these rows, for models that are too
+            large to keep. Prediction then works for this table alone.
         **fit_params : dict
             Further arguments of the estimator's `fit`, the same at every fit.
         """
@@ -150,7 +161,7 @@ class PosteriorClassifier(ClassifierMixin, PosteriorEstimator):  # type: ignore[
         data = Data.of(table, labels, sample_weight)
         check_classification_targets(labels)
         algorithm = ClassifierAlgorithm.of(self._base_estimator(), **self._routed(fit_params))
-        self._fit_posterior(algorithm, data)
+        self._fit_posterior(algorithm, data, predict_on)
         self.classes_ = self.posterior_.algorithm.classes
         self._warn_of_lost_classes()
         return self

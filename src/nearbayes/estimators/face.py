@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from abc import abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal, get_args
 
 import numpy as np
@@ -62,8 +62,9 @@ class PosteriorEstimator(MetaEstimatorMixin, BaseEstimator):  # type: ignore[mis
     def _base_estimator(self) -> Any:
         """The user's estimator, or the default."""
 
-    def _fit_posterior(self, algorithm: Any, data: Data) -> None:
-        """Draw the posterior by the chosen method."""
+    def _fit_posterior(self, algorithm: Any, data: Data, predict_on: Any = None) -> None:
+        """Draw the posterior by the chosen method; keep models, or predictions at given rows."""
+        keep_at = None if predict_on is None else self._table(predict_on, reset=False)
         run = {
             "n_draws": self.n_draws,
             "random_state": self.random_state,
@@ -74,9 +75,13 @@ class PosteriorEstimator(MetaEstimatorMixin, BaseEstimator):  # type: ignore[mis
         drawing = self._drawing(algorithm, data, run)
         calibrated = self._wants_calibration(algorithm)
         self.calibration_: Calibration | None = None
-        self.posterior_: Posterior = drawing(algorithm, data, **run)
-        if calibrated and differ(self.posterior_, data):
+        keeping = algorithm if keep_at is None else replace(algorithm, keep_at=keep_at)
+        self.posterior_: Posterior = drawing(keeping, data, **run)
+        if calibrated and differ(self.posterior_, data, keep_at):
             self.calibration_ = self._calibrated(drawing, data)
+        if keep_at is not None:  # calibration was the last to need the first fit as a model
+            first = self.posterior_.algorithm.finish(self.posterior_.first)
+            self.posterior_ = replace(self.posterior_, first=first)
 
     def _drawing(self, algorithm: Any, data: Data, run: dict[str, Any]) -> Drawing:
         """The chosen method, with its schedule."""
@@ -151,8 +156,9 @@ class PosteriorEstimator(MetaEstimatorMixin, BaseEstimator):  # type: ignore[mis
         return table
 
     def _routed(self, fit_params: dict[str, Any]) -> dict[str, Any]:
-        """Fit parameters meant for the estimator."""
-        if not get_config()["enable_metadata_routing"]:
+        """Fit parameters meant for the estimator; all, where it has no way to ask for them."""
+        routed = hasattr(self._base_estimator(), "get_metadata_routing")
+        if not routed or not get_config()["enable_metadata_routing"]:
             return fit_params
         return dict(process_routing(self, "fit", **fit_params).estimator.fit)
 
@@ -175,7 +181,12 @@ class PosteriorEstimator(MetaEstimatorMixin, BaseEstimator):  # type: ignore[mis
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        inner = get_tags(self._base_estimator())
+        estimator = self._base_estimator()
+        if not hasattr(estimator, "__sklearn_tags__"):  # AutoGluon, which takes tables of any kind
+            tags.input_tags.allow_nan = tags.input_tags.categorical = tags.input_tags.string = True
+            tags.non_deterministic = False
+            return tags
+        inner = get_tags(estimator)
         tags.input_tags = inner.input_tags
         tags.target_tags.multi_output = inner.target_tags.multi_output
         tags.non_deterministic = inner.non_deterministic

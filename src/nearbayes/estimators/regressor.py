@@ -20,7 +20,7 @@ from nearbayes.core.data import Data, Rows
 from nearbayes.core.executor import OnError
 from nearbayes.core.schedule import Schedule
 from nearbayes.core.seeds import Seeds
-from nearbayes.core.tables import Table, as_table
+from nearbayes.core.tables import Table, as_table, n_rows
 from nearbayes.core.types import Inputs
 from nearbayes.estimators.conformal import conformal_interval, conformal_layer
 from nearbayes.estimators.face import Method, PosteriorEstimator
@@ -45,7 +45,8 @@ class PosteriorRegressor(RegressorMixin, PosteriorEstimator):  # type: ignore[mi
     ----------
     estimator : regressor, optional
         Any scikit-learn regressor; never changed. Default: `HistGradientBoostingRegressor`,
-        which takes missing values and categorical columns.
+        which takes missing values and categorical columns. AutoGluon's `TabularPredictor`,
+        configured but not fitted, will do, too.
     noise : str or callable
         What is around the prediction, learned from out-of-fold predictions: "gaussian" (normal),
         "residual" (resampled residuals: skewed, heavy tails), "heteroscedastic" (normal with a
@@ -108,7 +109,13 @@ class PosteriorRegressor(RegressorMixin, PosteriorEstimator):  # type: ignore[mi
         self.progress = progress
 
     def fit(
-        self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None, **fit_params: Any
+        self,
+        X: Any,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+        *,
+        predict_on: Any = None,
+        **fit_params: Any,
     ) -> PosteriorRegressor:
         """Draw the posterior.
 
@@ -119,15 +126,17 @@ class PosteriorRegressor(RegressorMixin, PosteriorEstimator):  # type: ignore[mi
         y : array of shape (n_rows,) or (n_rows, n_outputs)
         sample_weight : array of shape (n_rows,), optional
             Counts of rows: weight 2 is the row twice, weight 0 is no row.
+        predict_on : table of shape (n_new_rows, n_columns), optional
+            Keep nothing of a draw but its predictions at these rows, for models that are too
+            large to keep. Prediction then works for this table alone.
         **fit_params : dict
             Further arguments of the estimator's `fit`, the same at every fit.
         """
         table = self._table(X, reset=True)
         data = Data.of(table, self._checked_target(y), sample_weight)
         fitting = fitting_of(self._base_estimator(), self._routed(fit_params))
-        self._fit_posterior(RegressorAlgorithm(fitting, self.noise), data)
-        few = data.select(np.arange(len(data.y))[:: -(-len(data.y) // MOST_POINTS)])
-        self.noise_factor_ = noise_factor(self._spread(few.x, adjust=True), few.counts)
+        self._fit_posterior(RegressorAlgorithm(fitting, self.noise), data, predict_on)
+        self.noise_factor_ = self._noise_factor(data, predict_on)
         return self
 
     def predict(self, X: Any, return_std: bool = False) -> Any:
@@ -257,6 +266,14 @@ class PosteriorRegressor(RegressorMixin, PosteriorEstimator):  # type: ignore[mi
         if not adjust or self.noise_factor_ == 1:
             return parts
         return [part.scaled(self.noise_factor_) for part in parts]  # type: ignore[attr-defined]
+
+    def _noise_factor(self, data: Data, predict_on: Any) -> float:
+        """Factor for the noise, from some training rows or those that predictions are kept for."""
+        if predict_on is not None:
+            table = as_table(predict_on)
+            return noise_factor(self._spread(table, adjust=True), np.ones(n_rows(table)))
+        few = data.select(np.arange(len(data.y))[:: -(-len(data.y) // MOST_POINTS)])
+        return noise_factor(self._spread(few.x, adjust=True), few.counts)
 
     def _spread(self, table: Table, adjust: bool) -> list[Predictive]:
         """Predictive distribution of every draw, its mean spread for truncation."""

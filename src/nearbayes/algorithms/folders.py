@@ -1,0 +1,108 @@
+"""Folders: temporary ones for models that live on disk, removed with the object they belong to.
+
+A folder belongs to one process, which alone removes it. A model that goes to another process, or
+into a file, takes the contents of its folder along, so no copy depends on another.
+"""
+
+from __future__ import annotations
+
+import io
+import os
+import shutil
+import tarfile
+import tempfile
+import weakref
+from pathlib import Path
+from typing import Any
+
+__all__ = ["ModelFolder", "RunFolder"]
+
+PREFIX = "nearbayes-"
+
+
+class RunFolder:
+    """Where all models of a run are made, in whichever process.
+
+    The process that made it removes it, with what workers that were killed left behind. A copy in
+    another process only knows where it is.
+
+    Examples
+    --------
+    >>> run = RunFolder()
+    >>> path = run.path
+    >>> path.is_dir()
+    True
+    >>> del run
+    >>> path.exists()
+    False
+    """
+
+    def __init__(self, known: Path | None = None) -> None:
+        self.path = Path(tempfile.mkdtemp(prefix=PREFIX)) if known is None else known
+        if known is None:
+            _remove_with(self, self.path)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return RunFolder, (self.path,)
+
+
+class ModelFolder:
+    """The folder of one fitted model: removed with this object, at exit, or at once.
+
+    Parameters
+    ----------
+    run : RunFolder, optional
+        Where to make it, if that is on this machine.
+
+    Examples
+    --------
+    >>> import pickle
+    >>> folder = ModelFolder()
+    >>> _ = (folder.path / "model.txt").write_text("weights")
+    >>> copy = pickle.loads(pickle.dumps(folder))
+    >>> folder.remove()
+    >>> (copy.path / "model.txt").read_text(), folder.path.exists()
+    ('weights', False)
+    """
+
+    def __init__(self, run: RunFolder | None = None) -> None:
+        self.run = run  # the run's folder must not be removed before this one
+        inside = run.path if run is not None and run.path.is_dir() else None
+        self.path = Path(tempfile.mkdtemp(prefix=PREFIX, dir=inside))
+        self._removal = _remove_with(self, self.path)
+
+    def remove(self) -> None:
+        """Remove the folder now."""
+        self._removal()
+
+    @property
+    def size(self) -> int:
+        """Bytes on disk."""
+        return sum(file.stat().st_size for file in self.path.rglob("*") if file.is_file())
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        packed = io.BytesIO()
+        with tarfile.open(fileobj=packed, mode="w") as archive:
+            archive.add(self.path, arcname=".")
+        return _unpacked, (packed.getvalue(),)
+
+
+def _unpacked(packed: bytes) -> ModelFolder:
+    folder = ModelFolder()
+    try:
+        with tarfile.open(fileobj=io.BytesIO(packed)) as archive:
+            archive.extractall(folder.path, filter="data")
+    except BaseException:
+        folder.remove()
+        raise
+    return folder
+
+
+def _remove_with(owner: object, path: Path) -> weakref.finalize[..., object]:
+    """Remove a folder when its owner is gone, or at exit."""
+    return weakref.finalize(owner, _remove, path, os.getpid())
+
+
+def _remove(path: Path, process: int) -> None:
+    if os.getpid() == process:  # not in a fork, whose parent goes on using it
+        shutil.rmtree(path, ignore_errors=True)
