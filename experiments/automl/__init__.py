@@ -1,0 +1,1 @@
+"""AutoGluon as the algorithm: the paper's second classification experiment."""

@@ -1,0 +1,44 @@
+"""Command line: ``python -m experiments.automl run``, then ``tables``."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pandas as pd
+
+from experiments.automl.experiment import AutoML
+from experiments.automl.published import METHODS, ROWS
+from experiments.runner.command_line import run_or_report
+from experiments.runner.records import Records
+from experiments.runner.tables import against, by_data_set, markdown, n_splits, summary
+
+
+def write_report(records: Records, folder: Path) -> None:
+    """Means and ranks, tests, and every data set beside the paper's row."""
+    frame = records.frame()
+    splits = n_splits(frame, METHODS)
+    metrics = {"nll": "less", "accuracy": "greater", "brier": "less", "ece": "less"}
+    parts = [
+        "# AutoGluon: results",
+        f"Made by `python -m experiments.automl tables`: {len(splits)} data sets, {splits.min()} "
+        f"to {splits.max()} splits, commits {', '.join(sorted(frame['commit'].unique()))}.",
+        markdown(summary(frame, metrics, METHODS), 4),
+        markdown(against(frame, "nll", "martingale", ["base", "bootstrap"])),
+        "## Beside the paper's rows",
+        "The paper has AutoGluon 1.0.0 with its networks, 20 draws and 10 splits.",
+        markdown(_beside_the_paper(frame)),
+    ]
+    (folder / "report.md").write_text("\n\n".join(parts) + "\n")
+
+
+def _beside_the_paper(frame: pd.DataFrame) -> pd.DataFrame:
+    paper = pd.DataFrame(ROWS, index=[f"paper {name}" for name in METHODS]).T
+    table = paper.join(by_data_set(frame, "nll", METHODS).add_prefix("ours "), how="inner")
+    table.loc["mean"] = table.mean()
+    return table.rename_axis("data set")
+
+
+if __name__ == "__main__":
+    results = Path(__file__).parent / "results"
+    sys.exit(run_or_report(__doc__, AutoML(), results, write_report))

@@ -1,0 +1,67 @@
+"""The AutoGluon experiment, as the runner needs it. Needs the extra `autogluon`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import nearbayes as nb
+from experiments.automl.published import METHODS, ROWS
+from experiments.classification.experiment import Classification, scored
+from experiments.runner.records import Record, Unit
+
+# As the paper's authors ran it (facts H1), without the models that need torch; no single fit may
+# take for ever on a few hundred rows.
+FIT = {
+    "presets": ["medium_quality", "optimize_for_deployment"],
+    "excluded_model_types": ["NN_TORCH", "FASTAI"],
+    "time_limit": 120,
+}
+RUNS: dict[str, dict[str, Any]] = {
+    "base": {"n_draws": 1, "n_refits": 0},
+    "bootstrap": {"method": "bootstrap"},
+    "martingale": {},
+}
+LABEL = "the class"  # no column of the data is called that
+
+
+@dataclass(frozen=True)
+class AutoML(Classification):
+    """The splits of the classification experiment, with AutoGluon as the algorithm."""
+
+    data_sets: tuple[str, ...] = tuple(ROWS)
+    measured: tuple[str, ...] = METHODS
+    n_splits: int = 3
+    n_draws: int = 10
+
+    @property
+    def settings(self) -> Mapping[str, Any]:
+        """What the records depend on."""
+        return {"n_draws": self.n_draws, **FIT}
+
+    def methods(self, unit: Unit) -> Sequence[str]:
+        """No tuning: AutoGluon does its own."""
+        return self.measured
+
+    def measure(self, unit: Unit, method: str, done: Mapping[str, Record]) -> Record:
+        """Fit, keep predictions at the test rows alone, and score them."""
+        from autogluon.tabular import TabularPredictor
+
+        split = self.split(unit)
+        run: dict[str, Any] = {"n_draws": self.n_draws, **RUNS[method]}
+        with TemporaryDirectory() as folder:  # AutoGluon makes one, though nothing comes into it
+            predictor = TabularPredictor(
+                LABEL, problem_type="multiclass", eval_metric="log_loss", path=folder
+            )
+            model = nb.PosteriorClassifier(
+                predictor, random_state=unit.split, on_error="raise", progress=False, **run
+            ).fit(
+                split.X_train,
+                split.y_train,
+                tuning_data=(split.X_validation, split.y_validation),
+                predict_on=split.X_test,
+                **FIT,
+            )
+        return scored(split.y_test, model.predict_proba(split.X_test))
