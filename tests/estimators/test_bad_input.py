@@ -112,7 +112,7 @@ CASES = {
     ),
     "unknown_kind": (
         lambda: regressor().fit(X, Z).predict_interval(X, kind="tight"),
-        "kind must be 'predictive' or 'credible', got 'tight'",
+        "kind must be 'predictive', 'credible' or 'conformal', got 'tight'",
     ),
     "own_noise_of_none": (
         lambda: regressor(noise="estimator").fit(X, Z),
