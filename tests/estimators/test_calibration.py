@@ -209,3 +209,24 @@ def test_coverage_out_of_range(coverage):
     model = nb.PosteriorClassifier(XGBClassifier(**SMALL), **FEW).fit(X, Y)
     with pytest.raises(ValueError, match="coverage must lie strictly between 0 and 1"):
         model.predict_interval(X, coverage)
+
+
+@pytest.mark.parametrize("n_classes", [2, 5])
+def test_one_row_per_class(n_classes):
+    """Next to nothing is known, and intervals say so without failing."""
+    x, y = RNG.normal(size=(n_classes, 2)), np.arange(n_classes)
+    model = nb.PosteriorClassifier(XGBClassifier(**SMALL), **FEW).fit(x, y)
+    bounds = model.predict_interval(x)
+    assert ((bounds >= 0) & (bounds <= 1)).all()
+    assert (bounds[..., 0] <= bounds[..., 1]).all()
+
+
+@pytest.mark.parametrize("noise", ["gaussian", "residual", "heteroscedastic"])
+def test_heavy_ties(noise):
+    """Nine outcomes of ten are the same number."""
+    tied = np.where(RNG.random(120) < 0.9, 0.0, np.round(3 * X[:, 0]))
+    model = nb.PosteriorRegressor(XGBRegressor(**SMALL), noise=noise, **FEW).fit(X, tied)
+    for kind in ("credible", "predictive"):
+        bounds = model.predict_interval(X, kind=kind)
+        assert np.isfinite(bounds).all()
+        assert (bounds[:, 0] <= bounds[:, 1]).all()
