@@ -131,7 +131,7 @@ def test_intervals_of_counts_and_positive_outcomes(name):
     bounds = model.predict_interval(X_NEW, 0.9)
     assert (bounds >= 0).all()
     covered = nb.metrics.coverage(y_new, bounds)
-    assert 0.84 < covered <= 1.0  # discrete outcomes, and a learner's error counted twice
+    assert 0.87 < covered < 0.99  # discrete outcomes cannot cover 90 % exactly
     credible = model.predict_interval(X_NEW, 0.9, kind="credible")
     assert (credible > 0).all()
     if "counts" in name:

@@ -13,6 +13,7 @@ from scipy.special import expit, logit
 __all__ = [
     "Functional",
     "Link",
+    "as_levels",
     "credible_interval",
     "inflate",
     "off_link_scale",
@@ -68,6 +69,14 @@ def inflate(
     return off_link_scale(centre + factor * (scaled - centre), link)
 
 
+def as_levels(shares: Any, name: str = "coverage") -> NDArray[np.float64]:
+    """One or several shares as an array; each must lie between 0 and 1."""
+    levels = np.atleast_1d(np.asarray(shares, dtype=np.float64))
+    if not ((levels > 0) & (levels < 1)).all():
+        raise ValueError(f"{name} must lie strictly between 0 and 1, got {shares!r}.")
+    return levels
+
+
 def credible_interval(
     values: NDArray[np.float64], coverage: float | Sequence[float] = 0.9
 ) -> NDArray[np.float64]:
@@ -90,9 +99,7 @@ def credible_interval(
     >>> credible_interval(np.arange(1.0, 20.0), 0.9).round(6).tolist()
     [1.0, 19.0]
     """
-    levels = np.atleast_1d(np.asarray(coverage, dtype=np.float64))
-    if not ((levels > 0) & (levels < 1)).all():
-        raise ValueError(f"coverage must lie strictly between 0 and 1, got {coverage!r}.")
+    levels = as_levels(coverage)
     tails = np.stack([(1 - levels) / 2, (1 + levels) / 2])
     quantiles = np.quantile(values, tails, axis=0, method="weibull")
     bounds = np.moveaxis(quantiles, (0, 1), (-2, -1))

@@ -24,7 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import t
 
-from nearbayes.core.credible import Link, off_link_scale, on_link_scale
+from nearbayes.core.credible import Link, as_levels, off_link_scale, on_link_scale
 from nearbayes.core.data import Data
 from nearbayes.core.engine import DrawWarning
 from nearbayes.core.executor import OnError, make_draws
@@ -87,7 +87,6 @@ class Calibration:
         less than without calibration: a fit is smoother than what it was fitted to, so that
         simulation sees some of the bias of a learner that smooths (a forest), but not all.
         """
-        _check_levels(coverage)
         draws = self.n_draws if n_draws is None else n_draws
         ours, theirs = t.ppf((1 + coverage) / 2, [draws - 1, self.n_draws - 1])
         seen = np.quantile(np.concatenate(self.ratios), coverage) * ours / theirs
@@ -108,7 +107,7 @@ class Calibration:
         values : array of shape (n_draws, ...)
         coverage : float or sequence of float
         """
-        levels = np.atleast_1d(np.asarray(coverage, dtype=np.float64))
+        levels = as_levels(coverage)
         scaled = on_link_scale(values, self.link, SMALLEST)
         mean, sd = scaled.mean(axis=0)[..., None], scaled.std(axis=0, ddof=1)[..., None]
         reach = sd * [self.factor(level, len(values)) for level in levels]
@@ -252,8 +251,3 @@ def ratios(truth: Array, values: Array) -> Array:
     # draws that all agree with the truth are no reason for a wide interval
     apart = np.where(error > 0, LARGEST_RATIO, 0.0)
     return np.sort(np.divide(error, sd, out=apart, where=sd > 0), axis=None)
-
-
-def _check_levels(coverage: float) -> None:
-    if not 0 < coverage < 1:
-        raise ValueError(f"coverage must lie strictly between 0 and 1, got {coverage!r}.")

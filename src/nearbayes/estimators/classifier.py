@@ -70,7 +70,7 @@ class PosteriorClassifier(ClassifierMixin, PosteriorEstimator):  # type: ignore[
         the cost of that many trial runs with up to 16 draws.
     calibration : "auto", "simulation" or None
         Whether intervals of the prediction are calibrated by simulation (`calibration.py`), at
-        about twice the cost of the draws. "auto" does so for flexible learners (trees, forests,
+        about 1.4 times the cost of the draws. "auto" does so for flexible learners (trees, forests,
         networks, ...), which need it, and not for linear ones, nor for AutoGluon, where it would
         take hours.
     n_jobs : int, optional

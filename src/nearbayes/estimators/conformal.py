@@ -13,6 +13,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from nearbayes.core.credible import as_levels
+
 __all__ = ["conformal_interval", "conformal_layer"]
 
 Array = NDArray[np.float64]
@@ -47,9 +49,7 @@ def conformal_interval(
     With c the coverage and m held-out rows, bounds are infinite where (m + 1) c > m: so few rows
     guarantee nothing.
     """
-    levels = np.atleast_1d(np.asarray(coverage, dtype=np.float64))
-    if not ((levels > 0) & (levels < 1)).all():
-        raise ValueError(f"coverage must lie strictly between 0 and 1, got {coverage!r}.")
+    levels = as_levels(coverage)
     rows = len(layer.alphas[1] if isinstance(layer.alphas, tuple) else layer.alphas)
     bounds = np.stack(
         [

@@ -16,6 +16,7 @@ from nearbayes.algorithms.adapters import fitting_of
 from nearbayes.algorithms.estimator import RegressorAlgorithm
 from nearbayes.algorithms.noise import NoiseName
 from nearbayes.algorithms.predictive import Predictive
+from nearbayes.core.credible import as_levels
 from nearbayes.core.data import Data, Rows
 from nearbayes.core.executor import OnError
 from nearbayes.core.schedule import Schedule
@@ -229,9 +230,7 @@ class PosteriorRegressor(RegressorMixin, PosteriorEstimator):  # type: ignore[mi
         self, X: Any, quantiles: float | Sequence[float] | Array, *, adjust: bool = True
     ) -> Array:
         """Quantiles of a new y, shape (n_rows[, n_outputs], n_quantiles)."""
-        levels = np.atleast_1d(np.asarray(quantiles, dtype=np.float64))
-        if not ((levels > 0) & (levels < 1)).all():
-            raise ValueError(f"quantiles must lie strictly between 0 and 1, got {quantiles!r}.")
+        levels = as_levels(quantiles, "quantiles")
         predictives = self._predictives(X, adjust)
         return mixture_quantiles(predictives, self._rows(X), levels, self._fixed_rng())
 
