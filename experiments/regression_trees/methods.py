@@ -28,7 +28,7 @@ POSTERIORS = {
     "base": {"n_draws": 1, "n_refits": 0},
     "bootstrap": {"method": "bootstrap"},
     "martingale": {},
-    "martingale, residual": {"noise": "residual"},
+    "martingale, gaussian": {"noise": "gaussian"},
     "martingale, heteroscedastic": {"noise": "heteroscedastic"},
 }
 PEERS = ("mapie", "ngboost", "quantile_forest")

@@ -2,17 +2,20 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy import stats
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.dummy import DummyRegressor
 from sklearn.linear_model import BayesianRidge, LinearRegression
 
 from nearbayes.algorithms.fitting import EstimatorFit
 from nearbayes.algorithms.noise import (
+    NOT_NORMAL,
     FunctionNoise,
     GaussianNoise,
     HeteroscedasticNoise,
     OwnNoise,
     ResidualNoise,
+    _not_normal,
     learn_noise,
     out_of_fold,
 )
@@ -96,6 +99,36 @@ def test_outputs_that_are_copies_or_without_noise_can_be_sampled(covariance):
     predictive = GaussianNoise(np.array(covariance)).around(None, X, np.zeros((60, 2)))
     y = predictive.sample(Rows.every(X), np.random.default_rng(0))
     np.testing.assert_allclose(y[:, 1], y[:, 0] * covariance[0][1], atol=1e-3)
+
+
+@pytest.mark.parametrize(
+    ("outcomes", "kind"),
+    [
+        (lambda rng: rng.normal(size=400), GaussianNoise),
+        (lambda rng: rng.standard_t(3, size=400), ResidualNoise),
+        (lambda rng: rng.exponential(size=400), ResidualNoise),
+        (lambda rng: rng.exponential(size=12), GaussianNoise),  # too few to tell
+        (lambda rng: np.zeros(400), GaussianNoise),
+        (lambda rng: np.stack([rng.normal(size=400), rng.exponential(size=400)], 1), ResidualNoise),
+    ],
+)
+def test_auto_resamples_residuals_that_are_clearly_not_normal(outcomes, kind):
+    rng = np.random.default_rng(0)
+    y = outcomes(rng)
+    fitting = EstimatorFit(DummyRegressor())
+    assert isinstance(learn_noise("auto", fitting, Data.of(np.zeros((len(y), 1)), y), rng), kind)
+
+
+@given(st.lists(st.integers(0, 3), min_size=30, max_size=30), st.floats(1.0, 3.0))
+@settings(deadline=None)
+def test_weights_speak_against_a_normal_as_repeated_rows_do(counts, tail):
+    counts = np.array([1, *counts])
+    residuals = np.sign(np.sin(np.arange(31))) * np.linspace(0, 1, 31) ** tail
+    repeated = np.repeat(residuals, counts)
+    by_weight = _not_normal(residuals, counts.astype(float))
+    assert by_weight == _not_normal(repeated, np.ones(len(repeated)))
+    if len(repeated) > 2:
+        assert by_weight == (stats.jarque_bera(repeated).pvalue < NOT_NORMAL)
 
 
 def test_residuals_are_centred_and_weighted():

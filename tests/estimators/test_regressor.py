@@ -67,7 +67,7 @@ def test_quantiles_are_monotone_and_repeatable(fitted):
 
 
 def test_gaussian_quantiles_are_those_of_the_mixture():
-    model = nb.PosteriorRegressor(Ridge(), n_draws=12, random_state=0).fit(X, Y)
+    model = nb.PosteriorRegressor(Ridge(), noise="gaussian", n_draws=12, random_state=0).fit(X, Y)
     quantile = model.predict_quantiles(X[:5], 0.8, adjust=False)[:, 0]
     algorithm = model.posterior_.algorithm
     parts = [algorithm.predictive(draw, X[:5]) for draw in model.posterior_.models]
@@ -190,7 +190,7 @@ def test_the_noise_of_a_function_is_the_users():
 
 
 def test_log_density_is_that_of_the_mixture():
-    model = nb.PosteriorRegressor(Ridge(), n_draws=5, random_state=0).fit(X, Y)
+    model = nb.PosteriorRegressor(Ridge(), noise="gaussian", n_draws=5, random_state=0).fit(X, Y)
     parts = model._predictives(X[:4])
     densities = [stats.norm.pdf(Y[:4], part.mean, part.sd) for part in parts]
     np.testing.assert_allclose(model.log_density(X[:4], Y[:4]), np.log(np.mean(densities, axis=0)))

@@ -179,9 +179,16 @@ class Empirical:
         return mean + self.residuals[rng.choice(len(self.weights), len(mean), p=self.weights)]
 
     def log_density(self, y: Array) -> Array:
-        """Log density of the residuals smoothed by a Gaussian kernel (Scott's rule)."""
+        """Log density of the residuals smoothed by a Gaussian kernel (Scott's rule).
+
+        One more residual, yet to come, may lie beyond all that were seen: it counts as one of
+        them, with the heavy tails of a Cauchy distribution.
+        """
         kernel = stats.gaussian_kde(self.residuals.T, weights=self.weights)
-        return np.asarray(kernel.logpdf((y - self.mean).T))
+        beyond = stats.multivariate_t(shape=kernel.covariance / kernel.factor**2, df=1)
+        gap, m = y - self.mean, len(self.weights)
+        seen = kernel.logpdf(gap.T) + np.log(m / (m + 1))
+        return np.asarray(np.logaddexp(seen, beyond.logpdf(gap) - np.log(m + 1)))
 
     def cdf(self, t: Array) -> Array:
         """Weighted share of residuals at most t - mean."""

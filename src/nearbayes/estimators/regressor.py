@@ -53,7 +53,8 @@ class PosteriorRegressor(RegressorMixin, PosteriorEstimator):  # type: ignore[mi
         "residual" (resampled residuals: skewed, heavy tails), "heteroscedastic" (normal with a
         variance that depends on x), "poisson" (counts, overdispersed if need be), "gamma"
         (positive) or "tweedie" (positive or 0). "auto" is one of the last three if that is the
-        estimator's loss, else "gaussian". "estimator" uses the estimator's own distribution
+        estimator's loss; else "gaussian", or "residual" where residuals are clearly not normal
+        (Jarque-Bera, p < 0.001). "estimator" uses the estimator's own distribution
         (``predict(X, return_std=True)`` or NGBoost's ``pred_dist``). A function
         ``noise(mean, x, rng)`` returns one y per row.
     n_draws, n_refits, method, inputs, schedule, n_jobs, random_state, on_error, progress
