@@ -3,15 +3,19 @@ import gc
 import pickle
 import weakref
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from scipy import sparse
 
-from nearbayes.algorithms.binned import Binned
+from nearbayes.algorithms.binned import Binned, refit_bins
+from nearbayes.core.data import Data
 
 TABLES = {
     "array": np.zeros((3, 1)),
@@ -28,7 +32,7 @@ class Build:
     def __init__(self):
         self.tables = []
 
-    def __call__(self, table):
+    def __call__(self, table, bins):
         self.tables.append(table)
         return object()
 
@@ -36,28 +40,42 @@ class Build:
 @pytest.mark.parametrize("kind", TABLES)
 def test_the_same_table_is_built_once(kind):
     binned, build = Binned(), Build()
-    first = binned.of(TABLES[kind], build)
-    assert binned.of(TABLES[kind], build) is first
+    first = binned.of(TABLES[kind], 64, build)
+    assert binned.of(TABLES[kind], 64, build) is first
     assert len(build.tables) == 1
     assert build.tables[0] is TABLES[kind]
 
 
 def test_an_equal_table_is_not_the_same():
     binned, build, table = Binned(), Build(), np.zeros((3, 1))
-    assert binned.of(table, build) is not binned.of(table.copy(), build)
+    assert binned.of(table, 64, build) is not binned.of(table.copy(), 64, build)
+
+
+def test_other_bins_are_built_anew():
+    binned, build, table = Binned(), Build(), np.zeros((3, 1))
+    assert binned.of(table, 64, build) is not binned.of(table, 256, build)
+
+
+@given(st.integers(2, 20_000), st.sampled_from([63, 255, 256]))
+def test_refits_have_no_more_bins_than_usual_and_the_first_fit_its_own(n, usual):
+    real = Data.of(np.zeros((n, 1)), np.zeros(n))
+    assert refit_bins(real, usual) is None
+    bins = refit_bins(replace(real, real=real), usual)
+    assert bins is None or 64 <= bins < usual
+    assert (bins is None) == (max(64, n // 32) >= usual)
 
 
 def test_only_the_last_table_is_kept():
     binned, build, one, two = Binned(), Build(), np.zeros((3, 1)), np.ones((3, 1))
-    first = binned.of(one, build)
-    binned.of(two, build)
-    assert binned.of(one, build) is not first
+    first = binned.of(one, 64, build)
+    binned.of(two, 64, build)
+    assert binned.of(one, 64, build) is not first
 
 
 def test_the_table_itself_is_not_kept():
     binned, table = Binned(), np.zeros((3, 1))
     gone = weakref.ref(table)
-    binned.of(table, lambda rows: object())
+    binned.of(table, 64, lambda rows, bins: object())
     del table
     gc.collect()
     assert gone() is None
@@ -65,17 +83,17 @@ def test_the_table_itself_is_not_kept():
 
 def test_a_failed_build_leaves_what_was_kept():
     binned, build, table = Binned(), Build(), np.zeros((3, 1))
-    first = binned.of(table, build)
+    first = binned.of(table, 64, build)
     with pytest.raises(ZeroDivisionError):
-        binned.of(np.ones((3, 1)), lambda rows: 1 / 0)
-    assert binned.of(table, build) is first
+        binned.of(np.ones((3, 1)), 64, lambda rows, bins: 1 / 0)
+    assert binned.of(table, 64, build) is first
 
 
 def test_threads_do_not_share():
     binned, build, table = Binned(), Build(), np.zeros((3, 1))
-    here = binned.of(table, build)
+    here = binned.of(table, 64, build)
     with ThreadPoolExecutor(1) as pool:
-        there = [pool.submit(binned.of, table, build).result() for _ in range(2)]
+        there = [pool.submit(binned.of, table, 64, build).result() for _ in range(2)]
     assert there[0] is there[1]
     assert there[0] is not here
 
@@ -83,6 +101,6 @@ def test_threads_do_not_share():
 @pytest.mark.parametrize("copied", [copy.deepcopy, lambda b: pickle.loads(pickle.dumps(b))])
 def test_copies_and_pickles_start_empty(copied):
     binned, build, table = Binned(), Build(), np.zeros((3, 1))
-    first = binned.of(table, build)
-    assert copied(binned).of(table, build) is not first
+    first = binned.of(table, 64, build)
+    assert copied(binned).of(table, 64, build) is not first
     assert len(pickle.dumps(binned)) < 200

@@ -33,6 +33,7 @@ SMALL = {"n_estimators": 6, "num_leaves": 5, "learning_rate": 0.3, "verbosity": 
 # leaves limited by their weights, which counts are exactly, rather than by their rows
 BY_WEIGHT = {
     **SMALL,
+    "max_bin": 255,  # its own default, but refits of few rows have fewer
     "min_child_samples": 1,
     "min_child_weight": 4.0,
     "min_data_in_bin": 1,
@@ -399,8 +400,12 @@ def test_nothing_of_the_user_is_changed():
 
 
 @pytest.mark.parametrize("y", CLASSES.values(), ids=CLASSES)
-def test_rows_are_binned_once(monkeypatch, y):
-    """Refits cost no more than trees: the table is binned once, however many refits and draws."""
+@pytest.mark.parametrize(("bins", "times"), [({"max_bin": 255}, 1), ({}, 2)])
+def test_rows_are_binned_once(monkeypatch, y, bins, times):
+    """Refits cost no more than trees: the table is binned once, however many refits and draws.
+
+    Where the user has not chosen the bins, once more, as refits have fewer than the first fit.
+    """
     binned = []
 
     class Counted(lightgbm.Dataset):
@@ -411,8 +416,8 @@ def test_rows_are_binned_once(monkeypatch, y):
     monkeypatch.setattr(lightgbm, "Dataset", Counted)
     sets = [(X_VALID, y[: len(X_VALID)])]
     run = {"n_draws": 4, "n_refits": 5, "calibration": None}
-    posterior(run=run).fit(X, y, eval_set=sets)
-    assert [len(table) for table in binned] == [N, len(X_VALID)]
+    posterior(run=run, **bins).fit(X, y, eval_set=sets)
+    assert [len(table) for table in binned] == [N, len(X_VALID)] * times
 
 
 def test_one_thread_and_no_words(capfd):

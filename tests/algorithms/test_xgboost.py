@@ -26,7 +26,7 @@ TWO, THREE = (SIGNAL > 0).astype(np.intp), np.digitize(SIGNAL, [-0.5, 0.5])
 NAMES = np.array(["low", "mid", "top"])
 X_VALID = RNG.normal(size=(40, 3))
 THREE_VALID = np.digitize(X_VALID[:, 0] + 0.5 * RNG.normal(size=40), [-0.5, 0.5])
-SMALL = {"n_estimators": 5, "max_depth": 3, "learning_rate": 0.5}
+SMALL = {"n_estimators": 5, "max_depth": 3, "learning_rate": 0.5, "max_bin": 256}
 
 
 def classifier(run=None, **options):
@@ -327,7 +327,7 @@ FALL_BACK = {
     "metric": {"eval_metric": absolute},
     "metrics": {"eval_metric": ["rmse", absolute]},
     "absolute_error": {"objective": "reg:absoluteerror"},
-    "linear": {"booster": "gblinear", "max_depth": None},
+    "linear": {"booster": "gblinear", "max_depth": None, "max_bin": None},
 }
 
 
@@ -393,6 +393,12 @@ def test_bins_are_built_once_for_all_refits(built):
     run = {"n_refits": 3, "calibration": None}
     classifier(run).fit(X, THREE, eval_set=[(X_VALID, THREE_VALID)])
     assert built == [80, 40]
+
+
+def test_refits_have_as_many_bins_as_rows_can_fill(built):
+    model = classifier({"n_refits": 3, "calibration": None}, max_bin=None).fit(X, THREE)
+    assert built == [80, 80]  # for the first fit, and for all refits
+    assert [draw.max_bin for draw in model.estimators_] == [None] * 3
 
 
 def test_bins_are_built_anew_for_other_input_rows(built):

@@ -10,7 +10,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, Self
 
 import joblib
@@ -20,7 +20,7 @@ from lightgbm import LGBMClassifier
 from numpy.typing import NDArray
 from sklearn.utils.validation import has_fit_parameter
 
-from nearbayes.algorithms.binned import Binned
+from nearbayes.algorithms.binned import Binned, refit_bins
 from nearbayes.algorithms.fitting import EstimatorFit
 from nearbayes.algorithms.targets import class_codes, class_weights, mean_targets
 from nearbayes.core.data import Counts, Data
@@ -42,6 +42,7 @@ ALIASES = {
     "early_stopping_round": "early_stopping_rounds early_stopping n_iter_no_change",
     "is_unbalance": "unbalance unbalanced_sets",
     "linear_tree": "linear_trees",
+    "max_bin": "max_bins",
     "metric": "metrics metric_types",
     "min_data_in_leaf": "min_data_per_leaf min_data min_child_samples min_samples_leaf",
     "num_class": "num_classes",
@@ -170,14 +171,15 @@ class LightGBMFit(EstimatorFit):
         """Fit a clone; see `EstimatorFit.fit`."""
         if not self.accepts_counts or data.y.ndim > 1:
             return super().fit(data, seed, labels)
-        kept = self.binned.of(data.table, lambda table: self._keep(table, labels))
+        bins = None if self._given("max_bin") else refit_bins(data, usual=255)
+        kept = self.binned.of(data.table, bins, partial(self._keep, labels))
         task = self._task(data, kept.template)
         model = self.configured(seed, len(task.label) / _real_rows(data))
         results: dict[str, Any] = {}
         # callbacks keep the best score so far, so every fit needs its own
         callbacks = copy.deepcopy(self.params.get("callbacks") or [])
         booster = lightgbm.train(
-            {**_training_params(model), **task.loss},
+            {**_training_params(model, bins), **task.loss},
             task.write_into(kept.train),
             model.n_estimators,
             valid_sets=kept.evaluation,
@@ -203,11 +205,11 @@ class LightGBMFit(EstimatorFit):
             return _Task(*mean_targets(data), {**loss, "objective": "cross_entropy"})
         return _Task.of_labels(class_weights(data, template.n_classes_), loss)
 
-    def _keep(self, table: Table, labels: NDArray[Any] | None) -> _Kept:
+    def _keep(self, labels: NDArray[Any] | None, table: Table, bins: int | None) -> _Kept:
         """Bin the input rows, and beside them those of the evaluation sets."""
         columns = {name: self.params.get(name, "auto") for name in ABOUT_COLUMNS}
         # bins must not depend on the seed of a draw: other draws use them, too
-        params = _without(_training_params(self.configured(0)), *NAMES["seed"])
+        params = _without(_training_params(self.configured(0), bins), *NAMES["seed"])
         train = lightgbm.Dataset(table, np.zeros(n_rows(table)), params=params, **columns)
         weights = self.params.get("eval_sample_weight") or {}
         weights = weights if isinstance(weights, dict) else dict(enumerate(weights))
@@ -282,11 +284,15 @@ class _Task:
         return rows
 
 
-def _training_params(model: Any) -> dict[str, Any]:
-    """Parameters of a model but its loss as LightGBM's training takes them, for one thread."""
+def _training_params(model: Any, bins: int | None) -> dict[str, Any]:
+    """Parameters of a model but its loss as LightGBM's training takes them, for one thread.
+
+    `bins` per column are the model's own if None.
+    """
     names = (name for main in (*LOSS, "num_threads") for name in NAMES[main])
     elsewhere = ("importance_type", "n_estimators", "class_weight")
-    return {**_without(model.get_params(), *names, *elsewhere), "num_threads": 1}
+    chosen = {} if bins is None else {"max_bin": bins}
+    return {**_without(model.get_params(), *names, *elsewhere), **chosen, "num_threads": 1}
 
 
 def _real_rows(data: Data) -> float:

@@ -21,7 +21,7 @@ from scipy.special import expit, softmax
 from sklearn.base import clone
 from xgboost import XGBClassifier, XGBModel
 
-from nearbayes.algorithms.binned import Binned
+from nearbayes.algorithms.binned import Binned, refit_bins
 from nearbayes.algorithms.fitting import EstimatorFit
 from nearbayes.algorithms.targets import class_codes, class_weights, mean_targets
 from nearbayes.algorithms.xgboost_checks import check_outcomes, check_params
@@ -160,25 +160,31 @@ class XGBoostFit(EstimatorFit):
             task = _Task.two_classes(data, model.scale_pos_weight, model.base_score)
         else:
             task = _Task.several_classes(data, len(labels), model.base_score)
-        train, evaluation = self.binned.of(data.table, self._bin)
+        bins = model.max_bin or refit_bins(data, usual=256)
+        train, evaluation = self.binned.of(data.table, bins, self._bin)
         train.set_info(label=task.label, weight=task.weight)
-        booster = self._train(model, task, train, evaluation)
+        params = {**model.get_xgb_params(), **task.params, "max_bin": bins}
+        booster = self._train(model, params, task.gradients, train, evaluation)
         return _loaded(model, booster)
 
-    def _bin(self, table: Table) -> tuple[xgboost.DMatrix, list[tuple[xgboost.DMatrix, str]]]:
+    def _bin(
+        self, table: Table, bins: int | None
+    ) -> tuple[xgboost.DMatrix, list[tuple[xgboost.DMatrix, str]]]:
         """The input rows in binned form, and beside them the rows of the evaluation sets."""
-        train = self._matrix(table, None)
+        train = self._matrix(table, bins, None)
         sets = self.params.get("eval_set") or ()
         weights = self.params.get("sample_weight_eval_set") or [None] * len(sets)
         evaluation = []
         for number, ((x, y), weight) in enumerate(zip(sets, weights, strict=True)):
             self.check_inputs(x)
-            matrix = self._matrix(x, train)
+            matrix = self._matrix(x, bins, train)
             matrix.set_info(label=y, weight=weight)
             evaluation.append((matrix, f"validation_{number}"))
         return train, evaluation
 
-    def _matrix(self, table: Table, reference: xgboost.DMatrix | None) -> xgboost.DMatrix:
+    def _matrix(
+        self, table: Table, bins: int | None, reference: xgboost.DMatrix | None
+    ) -> xgboost.DMatrix:
         """Rows as XGBoost keeps them; evaluation rows share the bins of their `reference`."""
         model = self.estimator
         options = {
@@ -192,18 +198,18 @@ class XGBoostFit(EstimatorFit):
             own = model.feature_weights
             options["feature_weights"] = given if own is None else own
         if model.tree_method in (None, "auto", "hist"):
-            return xgboost.QuantileDMatrix(table, ref=reference, max_bin=model.max_bin, **options)
+            return xgboost.QuantileDMatrix(table, ref=reference, max_bin=bins, **options)
         return xgboost.DMatrix(table, **options)
 
     def _train(
         self,
         model: Any,
-        task: _Task,
+        params: dict[str, Any],
+        gradients: _SoftmaxGradients | None,
         train: xgboost.DMatrix,
         evaluation: list[tuple[xgboost.DMatrix, str]],
     ) -> xgboost.Booster:
         """Train as XGBoost's scikit-learn classes do, but on a matrix that is kept."""
-        params = {**model.get_xgb_params(), **task.params}
         start = self.params.get("xgb_model")
         if model.eval_metric is not None:
             params["eval_metric"] = model.eval_metric
@@ -214,7 +220,7 @@ class XGBoostFit(EstimatorFit):
                 model.get_num_boosting_rounds(),
                 evals=evaluation,
                 early_stopping_rounds=model.early_stopping_rounds,
-                obj=task.gradients,
+                obj=gradients,
                 verbose_eval=self.params.get("verbose", False),
                 xgb_model=start.get_booster() if isinstance(start, XGBModel) else start,
                 callbacks=model.callbacks,
