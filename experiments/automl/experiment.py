@@ -17,7 +17,7 @@ from experiments.runner.records import Record, Unit
 FIT = {
     "presets": ["medium_quality", "optimize_for_deployment"],
     "excluded_model_types": ["NN_TORCH", "FASTAI"],
-    "time_limit": 120,
+    "time_limit": 30,
 }
 RUNS: dict[str, dict[str, Any]] = {
     "base": {"n_draws": 1, "n_refits": 0},
