@@ -1,6 +1,6 @@
 """Bayesian uncertainty for any machine-learning algorithm, with no prior to write."""
 
-from nearbayes import baselines, metrics
+from nearbayes import baselines, metrics, plots
 from nearbayes.algorithms import families
 from nearbayes.algorithms.estimator import (
     ClassifierAlgorithm,
@@ -36,4 +36,5 @@ __all__ = [
     "martingale_paths",
     "martingale_posterior",
     "metrics",
+    "plots",
 ]
