@@ -1,6 +1,6 @@
 """Bayesian uncertainty for any machine-learning algorithm, with no prior to write."""
 
-from nearbayes import baselines, metrics
+from nearbayes import baselines, metrics, plots
 from nearbayes.algorithms import families
 from nearbayes.algorithms.estimator import (
     ClassifierAlgorithm,
@@ -12,6 +12,7 @@ from nearbayes.algorithms.functions import algorithm
 from nearbayes.core import inputs
 from nearbayes.core.data import Data
 from nearbayes.core.engine import martingale_posterior
+from nearbayes.core.paths import martingale_paths
 from nearbayes.core.posterior import Posterior
 from nearbayes.core.schedule import Schedule
 from nearbayes.estimators import PosteriorClassifier, PosteriorRegressor
@@ -32,6 +33,8 @@ __all__ = [
     "baselines",
     "families",
     "inputs",
+    "martingale_paths",
     "martingale_posterior",
     "metrics",
+    "plots",
 ]

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit, logit
+
+from nearbayes.core.inference_data import Coordinates, as_coordinates, inference_data
 
 __all__ = [
     "Functional",
@@ -118,6 +120,10 @@ class Functional:
         Factor that makes up for a truncated schedule (App. C).
     link : "identity", "log" or "logit"
         Scale on which the factor is applied.
+    origin : mapping
+        Where the draws came from, in a few words and numbers; goes along with `to_arviz`.
+    coordinates : mapping of str to sequence, optional
+        Name and labels of every axis after that of the draws.
 
     Examples
     --------
@@ -129,6 +135,8 @@ class Functional:
     values: NDArray[np.float64]
     inflation: float = 1.0
     link: Link = "identity"
+    origin: Mapping[str, str | float] = field(default_factory=dict)
+    coordinates: Coordinates | None = None
 
     def adjusted(self, adjust: bool = True) -> NDArray[np.float64]:
         """Draws spread by `inflation`, or the raw ones."""
@@ -181,6 +189,37 @@ class Functional:
             "lower": bounds[..., 0],
             "upper": bounds[..., 1],
         }
+
+    def to_arviz(
+        self,
+        names: Sequence[Any] | Coordinates | None = None,
+        *,
+        variable: str = "value",
+        adjust: bool = True,
+    ) -> Any:
+        """Give the draws to ArviZ, as one chain.
+
+        Draws are independent, so ArviZ's r_hat and ess mean nothing; the attributes say so, and
+        where the draws came from. Needs ArviZ: ``pip install 'nearbayes[arviz]'``.
+
+        Parameters
+        ----------
+        names : sequence or mapping, optional
+            Labels of the entries of a vector; or ``{axis: labels, ...}`` for any number of axes.
+        variable : str
+            What ArviZ calls the quantity.
+        adjust : bool
+            Whether to spread the draws for what the schedule leaves out. (Calibration by
+            simulation widens intervals of predictions, not their draws.)
+
+        Returns
+        -------
+        arviz.InferenceData with ArviZ 0.x, xarray.DataTree with ArviZ 1
+        """
+        coordinates = as_coordinates(names, self.coordinates, self.values.shape[1:])
+        factor = self.inflation if adjust else 1.0
+        attributes = {**self.origin, "spread_by": factor, "spread_on_scale": self.link}
+        return inference_data(self.adjusted(adjust), variable, coordinates, attributes)
 
 
 def _sample_std(values: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -38,6 +38,7 @@ __all__ = [
     "DrawWarning",
     "FirstFit",
     "Run",
+    "check_algorithm",
     "checked_inputs",
     "default_schedule",
     "draw_posterior",
@@ -124,7 +125,7 @@ def martingale_posterior(
     0.7
     """
     run = Run(n_draws, random_state, n_jobs, on_error, progress)
-    _check_algorithm(algorithm)
+    check_algorithm(algorithm)
     observed = as_data(data)
     plan = default_schedule(algorithm) if schedule is None else _checked_schedule(schedule)
     sampler = checked_inputs(inputs, observed)
@@ -218,7 +219,7 @@ def draw_posterior(
     work : float
         Cost of one draw in first fits, for the estimate.
     """
-    _check_algorithm(algorithm)
+    check_algorithm(algorithm)
     started = time.perf_counter()
     seeds = Seeds(run.random_state)
     if isinstance(algorithm, Prepares):
@@ -357,7 +358,8 @@ def _report(drawn: Drawn, n_draws: int) -> None:
         )
 
 
-def _check_algorithm(algorithm: Any) -> None:
+def check_algorithm(algorithm: Any) -> None:
+    """Refuse what is no algorithm, and say how to make one of it."""
     if isinstance(algorithm, type) or not isinstance(algorithm, Algorithm | BatchedAlgorithm):
         raise TypeError(
             f"algorithm must have fit, refit, sample, accepts_counts and randomised, got "

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from nearbayes.core.credible import Functional, Link, stack_draws
 from nearbayes.core.executor import FailedDraw
+from nearbayes.core.inference_data import Coordinates
 from nearbayes.core.progress import in_words
 from nearbayes.core.tables import Table, as_table
 from nearbayes.core.types import Predicts, Reveals
@@ -74,6 +75,22 @@ class Provenance:
     seconds: dict[str, float] = field(default_factory=dict)
     interrupted: bool = False
     versions: dict[str, str] = field(default_factory=installed_versions)
+
+    @property
+    def origin(self) -> dict[str, str | float]:
+        """The same in a few words and numbers, for files of other libraries.
+
+        The seed is text, as it may be too large for the integers of such a file.
+        """
+        return {
+            "inference_library": "nearbayes",
+            "inference_library_version": self.versions["nearbayes"],
+            "method": self.method,
+            "seed": str(self.seed),
+            "n": self.n,
+            "schedule": self.schedule,
+            "captured": self.captured,
+        }
 
 
 @dataclass(frozen=True, eq=False)
@@ -153,7 +170,18 @@ class Posterior:
             )
         table = as_table(X)
         values = stack_draws([self.algorithm.predict(model, table) for model in self.models])
-        return Functional(values, self.inflation, self.link)
+        origin, coordinates = self.provenance.origin, self._coordinates(values)
+        return Functional(values, self.inflation, self.link, origin, coordinates)
+
+    def _coordinates(self, values: NDArray[np.float64]) -> Coordinates:
+        """Name and labels of the axes of predictions: rows, then classes or outputs."""
+        rows = {"row": range(values.shape[1])}
+        if values.ndim == 2:
+            return rows
+        classes = getattr(self.algorithm, "classes", None)
+        if classes is None:
+            return {**rows, "output": range(values.shape[2])}
+        return {**rows, "class": np.asarray(classes).tolist()}
 
     def apply(self, function: Callable[[Any], Any]) -> Functional:
         """Draws of any functional of the model: importances, coefficients, thresholds, ...
@@ -164,7 +192,8 @@ class Posterior:
             Takes one draw (the fitted estimator, or the parameter vector), returns a number or an
             array of fixed shape.
         """
-        return Functional(stack_draws([function(draw) for draw in self.draws]), self.inflation)
+        values = stack_draws([function(draw) for draw in self.draws])
+        return Functional(values, self.inflation, origin=self.provenance.origin)
 
     def interval(
         self, X: Table, coverage: float | Sequence[float] = 0.9, *, adjust: bool = True

@@ -1,0 +1,13 @@
+"""Pictures of posteriors. Each function draws on `ax`, or on new axes, and returns its axes.
+
+Matplotlib is imported when something is drawn: ``pip install 'nearbayes[plot]'``.
+"""
+
+from nearbayes.plots.correlation import correlation
+from nearbayes.plots.density import posterior
+from nearbayes.plots.dependence import intervals
+from nearbayes.plots.importance import importance
+from nearbayes.plots.paths import paths
+from nearbayes.plots.reliability import reliability
+
+__all__ = ["correlation", "importance", "intervals", "paths", "posterior", "reliability"]
