@@ -38,15 +38,13 @@ def contents(
 
     Parameters
     ----------
-    model : PosteriorClassifier or PosteriorRegressor
-        Fitted.
+    model : fitted PosteriorClassifier or PosteriorRegressor
     X : table of shape (n_rows, n_columns)
         Rows that `fit` has not seen; for draws kept as predictions, the table of `predict_on`.
     y : array of shape (n_rows,)
         What was observed there.
-    title : str, optional
-    target : str, optional
-        Name of y; by default that of a pandas Series.
+    title, target : str, optional
+        Heading, and name of y; by default that of a pandas Series.
     baselines : mapping of str to fitted PosteriorClassifier or PosteriorRegressor, optional
         Other posteriors to compare with, such as ``{"bagging": ...}``.
     feature_names : sequence of str, optional
@@ -58,8 +56,7 @@ def contents(
 
     Returns
     -------
-    dict
-        Strings, numbers, None, lists and dicts alone; numbers with four significant digits.
+    dict of strings, numbers (four significant digits), None, lists and dicts alone
 
     Examples
     --------
@@ -75,20 +72,16 @@ def contents(
     if most_rows < 1:
         raise ValueError(f"most_rows must be at least 1, got {most_rows}.")
     checked_outcomes(model, as_table(X), y)
-    seeds, others = Seeds(random_state), dict(baselines or {})
-    name = target or str(getattr(y, "name", None) or "y")
+    seeds, name = Seeds(random_state), target or str(getattr(y, "name", None) or "y")
 
     def work() -> dict[str, Any]:
-        held = HeldOut.of(
-            model, X, y, seeds.draw(0), feature_names=feature_names, most_rows=most_rows
-        )
-        return _found(held, name, others, seeds)
+        held = HeldOut.of(model, X, y, seeds.draw(0), feature_names, most_rows)
+        return _found(held, name, dict(baselines or {}), seeds)
 
     # thousands of small predictions: threads that wait for each other would be many times slower
     found, seconds = timed_on_one_thread(work)
     found["cost"].append(time_taken("This report", seconds))
-    heading = title or f"{name}: predictions, and how sure they are"
-    return {"title": heading, "target": name, **found}
+    return {"title": title or f"{name}: predictions, and how sure they are", **found}
 
 
 def _found(held: HeldOut, target: str, baselines: dict[str, Any], seeds: Seeds) -> dict[str, Any]:
@@ -97,6 +90,7 @@ def _found(held: HeldOut, target: str, baselines: dict[str, Any], seeds: Seeds) 
     ranked = importance(held, seeds.draw(2))
     features = ranked["feature"] if ranked else list(range(len(held.names)))
     return {
+        "target": target,
         "task": "classification" if held.is_classifier else "regression",
         "classes": held.classes,
         "levels": list(LEVELS),

@@ -63,7 +63,7 @@ class HeldOut:
 
     @classmethod
     def of(
-        cls, model: Any, X: Any, y: Any, rng: Rng, *, feature_names: Any, most_rows: int
+        cls, model: Any, X: Any, y: Any, rng: Rng, feature_names: Any, most_rows: int
     ) -> HeldOut:
         """Predict at held-out rows, and choose those to show."""
         table = as_table(X)

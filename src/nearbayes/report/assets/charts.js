@@ -110,13 +110,13 @@ const correlationText = (value) => value.toFixed(2).replace(/^-0\.00$/, "0.00").
 
 function correlationChart(holder) {
   const { correlation, name } = report.importance;
-  const n = correlation.length, wide = Math.min(620, holder.clientWidth);
-  const left = Math.min(200, wide * 0.36), side = (wide - left - 16) / n;
+  const n = correlation.length, left = Math.min(200, holder.clientWidth * 0.36);
+  const wide = Math.min(left + 46 * n + 16, holder.clientWidth), side = (wide - left - 16) / n;
   const picture = frame(holder, {
     title: "Posterior correlations of importances. Arrow keys walk through pairs.",
     x: { domain: [-0.5, n - 0.5], ticks: correlation.map((_, k) => k), label: (k) => String(k + 1) },
     y: { domain: [n - 0.5, -0.5], ticks: [], silent: true },
-    height: side * n + 44, left, most: 620,
+    height: side * n + 44, left, most: wide,
   });
   const { svg, at } = picture, marks = [], size = at.x(1) - at.x(0) - 2;
   for (let i = 0; i < n; i++) {
