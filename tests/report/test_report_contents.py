@@ -1,12 +1,16 @@
 """Numbers of a report against what the model itself says."""
 
 import json
+from copy import copy
+from dataclasses import replace
 
 import numpy as np
 import pytest
 from report_cases import CASES, contents_of, diabetes, flowers, large_contents, patients
 
+from nearbayes import report
 from nearbayes.core.data import Rows
+from nearbayes.core.executor import FailedDraw
 from nearbayes.metrics import accuracy, brier, coverage, log_score, width
 from nearbayes.report.scores import BASE, OURS, difference
 from nearbayes.report.scores import CLASS_METRICS as METRICS
@@ -225,6 +229,17 @@ def test_diagnostics():
     assert found["halves"]["first"] == pytest.approx(log_score(y, draws[:6].mean(axis=0)), **CLOSE)
     assert "none failed" in found["words"][0]
     assert "range of the draws" in found["words"][1]  # 12 draws are too few for 95 %
+
+
+def test_failed_draws_are_listed_as_text():
+    case = flowers()
+    model = copy(case.model)
+    broken = FailedDraw(3, "<b>boom</b>", "traceback")
+    model.posterior_ = replace(model.posterior_, failed=(broken,))
+    found = report.contents(model, case.X, case.y)
+    assert found["diagnostics"]["failed"] == [{"draw": 3, "error": "<b>boom</b>"}]
+    assert "1 draw of 12 failed" in found["diagnostics"]["words"][0]
+    assert "&lt;b&gt;boom" in report.render(found)
 
 
 def test_thinned_rows_are_counted_and_hold_the_extremes():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -34,7 +35,7 @@ def done(held: HeldOut, target: str) -> dict[str, Any]:
     source = held.posterior.provenance
     estimator = held.model._base_estimator()
     facts = {
-        "Model": " ".join(repr(estimator).split())[:LONGEST_MODEL],
+        "Model": described(estimator),
         "Training rows": f"{source.n:,.10g}",
         "Columns": f"{len(held.names):,}",
         "Held-out rows": f"{held.n:,}",
@@ -55,6 +56,19 @@ def done(held: HeldOut, target: str) -> dict[str, Any]:
         "facts": [{"label": label, "value": value} for label, value in facts.items()],
         "versions": dict(source.versions),
     }
+
+
+def described(estimator: Any) -> str:
+    """An estimator on one line, without what is not set (XGBoost lists all of it).
+
+    Examples
+    --------
+    >>> from sklearn.linear_model import Ridge
+    >>> described(Ridge(alpha=2.0)), described("X(a=None, b=1, c=None)")
+    ('Ridge(alpha=2.0)', "'X(b=1)'")
+    """
+    told = re.sub(r"\b\w+=None(, )?", "", " ".join(repr(estimator).split())).replace(", )", ")")
+    return told if len(told) <= LONGEST_MODEL else f"{told[:LONGEST_MODEL]} …"
 
 
 def _fitted(held: HeldOut, target: str, estimator: str) -> str:
