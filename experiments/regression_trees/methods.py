@@ -53,7 +53,7 @@ class Predicted(NamedTuple):
 def choose_hyperparameters(split: Split) -> dict[str, Any]:
     """Depth with the least squared error on the validation rows."""
     fitted = {
-        depth: boosted_trees(depth).fit(split.X_train, split.y_train, **_stopping(split))
+        depth: boosted_trees(depth).fit(split.X_train, split.y_train, **stopping(split))
         for depth in DEPTHS
     }
     depth = min(fitted, key=lambda each: fitted[each].best_score)
@@ -72,7 +72,8 @@ def boosted_trees(depth: int) -> XGBRegressor:
     )
 
 
-def _stopping(split: Split) -> dict[str, Any]:
+def stopping(split: Split) -> dict[str, Any]:
+    """Arguments of a fit that stops early on the validation rows."""
     return {"eval_set": [(split.X_validation, split.y_validation)], "verbose": False}
 
 
@@ -88,7 +89,7 @@ def posterior(
         on_error="raise",
         progress=False,
         **run,
-    ).fit(split.X_train, split.y_train, **_stopping(split))
+    ).fit(split.X_train, split.y_train, **stopping(split))
     return Predicted(
         model.predict_interval(split.X_test, 0.9),
         model.predict_quantiles(split.X_test, LEVELS),
@@ -107,7 +108,7 @@ def mapie(split: Split, chosen: Mapping[str, Any], seed: int) -> Predicted:
         cv=N_FOLDS,
         random_state=seed,
     )
-    model.fit_conformalize(split.X_train, split.y_train, fit_params=_stopping(split))
+    model.fit_conformalize(split.X_train, split.y_train, fit_params=stopping(split))
     return Predicted(np.asarray(model.predict_interval(split.X_test)[1][:, :, 0]))
 
 
