@@ -12,10 +12,10 @@ $(READY): pyproject.toml
 	$(PYTHON) -c 'import sys; v = sys.version_info; sys.exit(None if v >= (3, 11) else f"nearbayes needs Python 3.11 or newer, got {v[0]}.{v[1]}: make PYTHON=python3.11")'
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --upgrade pip
-	$(BIN)/python -m pip install --quiet --editable '.[dev,plot]'
+	$(BIN)/python -m pip install --quiet --editable '.[dev,plot,report]'
 	touch $@
 
-demo: $(READY)       ## real data, base model against bagging against nearbayes, one picture
+demo: $(READY)       ## real data, base model against bagging against nearbayes, a picture and a report
 	$(BIN)/python examples/demo.py
 
 test: $(READY)       ## unit, contract, fault and fast statistical tests, and every docstring example

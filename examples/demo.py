@@ -21,9 +21,10 @@ from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostin
 from sklearn.model_selection import train_test_split
 
 import nearbayes as nb
+from nearbayes import report
 from nearbayes.metrics import accuracy, coverage, crps_samples, log_score, width
 
-PICTURE = pathlib.Path("nearbayes_demo.png")
+PICTURE, REPORT = pathlib.Path("nearbayes_demo.png"), pathlib.Path("nearbayes_demo.html")
 COMMON = {"n_draws": 50, "n_jobs": 2, "random_state": 0}
 METHODS = {
     "base model": {"n_refits": 0, "n_draws": 1},
@@ -37,11 +38,14 @@ def main() -> None:
     classified = classification(console)
     regressed = regression(console)
     picture(classified, regressed)
+    write_report(classified)
     console.print(f"The picture is in {PICTURE.resolve()}")
+    console.print(f"The report is in {REPORT.resolve()}: open it in a browser")
 
 
 def classification(console: Console) -> dict[str, Any]:
-    X, y = load_breast_cancer(return_X_y=True)
+    source = load_breast_cancer(as_frame=True)
+    X, y = source.data, source.target.map(dict(enumerate(source.target_names)))
     parts = train_test_split(X, y, test_size=0.4, random_state=0, stratify=y)
     X_train, X_test, y_train, y_test = parts
     estimator = HistGradientBoostingClassifier()
@@ -49,18 +53,19 @@ def classification(console: Console) -> dict[str, Any]:
         f"Is a tumour benign? Breast cancer, {len(y_train)} rows to train, {len(y_test)} to test",
         ["log score", "accuracy", "90 % sets: cover", "mean size", "90 % interval of p: width"],
     )
+    models, codes = {}, (y_test == "malignant").to_numpy().astype(int)
     for name, options in METHODS.items():
         model, seconds = timed_fit(
             nb.PosteriorClassifier(estimator, **{**COMMON, **options}), X_train, y_train
         )
-        p = model.predict_proba(X_test)
-        inside, size = prediction_sets(p, y_test)
-        interval_width = width(model.predict_interval(X_test)[:, 1])
-        figures = [log_score(y_test, p), accuracy(y_test, p), inside, size, interval_width]
+        models[name], p = model, model.predict_proba(X_test)
+        inside, size = prediction_sets(p, codes)
+        interval_width = width(model.predict_interval(X_test)[:, 0])
+        figures = [log_score(codes, p), accuracy(codes, p), inside, size, interval_width]
         table.add_row(name, *(f"{figure:.3f}" for figure in figures), f"{seconds:.1f} s")
     console.print(table)
     console.print("lower log score is better; the truth of p is unknown here, so only its width\n")
-    return {"model": model, "X": X_test, "y": y_test}
+    return {"model": model, "bagging": models["bagging"], "X": X_test, "y": y_test}
 
 
 def regression(console: Console) -> dict[str, Any]:
@@ -111,9 +116,10 @@ def prediction_sets(p: Any, y: Any) -> tuple[float, float]:
 
 def picture(classified: dict[str, Any], regressed: dict[str, Any]) -> None:
     figure, (left, right) = plt.subplots(1, 2, figsize=(11, 4.2), layout="constrained")
-    p = classified["model"].predict_proba(classified["X"])[:, 1]
-    interval = classified["model"].predict_interval(classified["X"])[:, 1]
-    draw_intervals(left, p, interval, classified["y"], "test rows, by predicted probability")
+    p = classified["model"].predict_proba(classified["X"])[:, 0]
+    interval = classified["model"].predict_interval(classified["X"])[:, 0]
+    benign = (classified["y"] == "benign").to_numpy()
+    draw_intervals(left, p, interval, benign, "test rows, by predicted probability")
     left.set_title("P(benign) of a boosted tree, with 90 % credible intervals", loc="left")
     mean = regressed["model"].predict(regressed["X"])
     interval = regressed["model"].predict_interval(regressed["X"])
@@ -123,6 +129,18 @@ def picture(classified: dict[str, Any], regressed: dict[str, Any]) -> None:
     right.vlines(np.arange(len(mean)), *inner[order].T, color="#1f6f8b", lw=1.6)
     right.set_title("Diabetes: 90 % for the mean (dark) and for y (light)", loc="left")
     figure.savefig(PICTURE, dpi=130)
+
+
+def write_report(classified: dict[str, Any]) -> None:
+    contents = report.contents(
+        classified["model"],
+        classified["X"],
+        classified["y"],
+        title="Breast cancer: is a tumour benign?",
+        target="tumour",
+        baselines={"bagging": classified["bagging"]},
+    )
+    report.write(contents, REPORT)
 
 
 def draw_intervals(axes: Any, centre: Any, interval: Any, truth: Any, label: str) -> None:

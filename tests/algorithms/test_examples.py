@@ -32,15 +32,19 @@ def test_the_skeleton_runs(capsys):
     assert "the truth is 1" in capsys.readouterr().out
 
 
-def test_the_code_of_the_readme_runs(capsys):
+def test_the_code_of_the_readme_runs(capsys, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)  # it writes files
     blocks = re.findall(r"```python\n(.*?)```", README.read_text(), flags=re.DOTALL)
-    assert len(blocks) == 2
+    assert len(blocks) == 3
     names = {}
-    for block in blocks:
+    for block in blocks[:2]:
         exec(block.replace("n_draws=50, n_jobs=-1", "n_draws=3"), names)
     assert "captures 70.0% of the posterior variance" in capsys.readouterr().out
     assert len(names["model"].posterior_) == 3
     assert names["reg"].posterior_.provenance.n_draws == 50
+    exec(blocks[2], names)
+    assert np.array_equal(names["model"].predict(names["X"]), names["reg"].predict(names["X"]))
+    assert (tmp_path / "report.html").stat().st_size > 20_000
 
 
 def test_prediction_sets_of_the_demo():
@@ -51,10 +55,14 @@ def test_prediction_sets_of_the_demo():
     )
 
 
-def test_the_demo_shows_all_methods_and_writes_its_picture(tmp_path, monkeypatch, capsys):
+def test_the_demo_shows_all_methods_and_writes_its_files(
+    tmp_path, monkeypatch, capsys
+):
     monkeypatch.setattr(demo, "PICTURE", tmp_path / "demo.png")
+    monkeypatch.setattr(demo, "REPORT", tmp_path / "demo.html")
     monkeypatch.setattr(demo, "COMMON", {"n_draws": 3, "random_state": 0})
     demo.main()
     shown = capsys.readouterr().out
     assert all(shown.count(name) == 2 for name in ("base model", "bagging", "nearbayes "))
     assert (tmp_path / "demo.png").stat().st_size > 20_000
+    assert "is a tumour benign?" in (tmp_path / "demo.html").read_text()
