@@ -1,0 +1,6 @@
+"""Report: one HTML page about a fitted posterior; numbers first, then the page."""
+
+from nearbayes.report.contents import contents
+from nearbayes.report.render import render, write
+
+__all__ = ["contents", "render", "write"]

@@ -1,0 +1,111 @@
+"""Contents: everything the report says, as a plain dictionary."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from nearbayes.core.executor import timed_on_one_thread
+from nearbayes.core.seeds import Seeds
+from nearbayes.core.tables import as_table
+from nearbayes.report.account import CITATION, cautions, cost, done, time_taken
+from nearbayes.report.calibration import calibration
+from nearbayes.report.diagnostics import diagnostics
+from nearbayes.report.effects import effects
+from nearbayes.report.headline import headline
+from nearbayes.report.heldout import LEVELS, HeldOut, checked_outcomes
+from nearbayes.report.importance import importance
+from nearbayes.report.predictions import most_uncertain, predictions
+from nearbayes.report.reliability import held_out_coverage, reliability
+from nearbayes.report.scores import scores
+
+__all__ = ["contents"]
+
+
+def contents(
+    model: Any,
+    X: Any,
+    y: Any,
+    *,
+    title: str | None = None,
+    target: str | None = None,
+    baselines: Mapping[str, Any] | None = None,
+    feature_names: Sequence[str] | None = None,
+    most_rows: int = 3_000,
+    random_state: Any = 0,
+) -> dict[str, Any]:
+    """Compute what a report says of a fitted posterior at held-out rows.
+
+    Parameters
+    ----------
+    model : fitted PosteriorClassifier or PosteriorRegressor
+    X : table of shape (n_rows, n_columns)
+        Rows that `fit` has not seen; for draws kept as predictions, the table of `predict_on`.
+    y : array of shape (n_rows,)
+        What was observed there.
+    title, target : str, optional
+        Heading, and name of y; by default that of a pandas Series.
+    baselines : mapping of str to fitted PosteriorClassifier or PosteriorRegressor, optional
+        Other posteriors to compare with, such as ``{"bagging": ...}``.
+    feature_names : sequence of str, optional
+        By default the columns of a frame.
+    most_rows : int
+        Rows in the table and pictures. Of more, the most extreme and others at random are shown.
+    random_state : None, int, numpy Generator or RandomState
+        For the choice of rows, shuffled columns and samples of predictive distributions.
+
+    Returns
+    -------
+    dict of strings, numbers (four significant digits), None, lists and dicts alone
+
+    Examples
+    --------
+    >>> import nearbayes as nb
+    >>> from sklearn.datasets import load_iris
+    >>> from sklearn.naive_bayes import GaussianNB
+    >>> X, y = load_iris(return_X_y=True)
+    >>> model = nb.PosteriorClassifier(GaussianNB(), n_draws=10, random_state=0)
+    >>> found = contents(model.fit(X[::2], y[::2]), X[1::2], y[1::2])
+    >>> found["task"], found["predictions"]["rows"], len(found["scores"]["models"])
+    ('classification', 75, 2)
+    """
+    if most_rows < 1:
+        raise ValueError(f"most_rows must be at least 1, got {most_rows}.")
+    checked_outcomes(model, as_table(X), y)
+    seeds, name = Seeds(random_state), target or str(getattr(y, "name", None) or "y")
+
+    def work() -> dict[str, Any]:
+        held = HeldOut.of(model, X, y, seeds.draw(0), feature_names, most_rows)
+        return _found(held, name, dict(baselines or {}), seeds)
+
+    # thousands of small predictions: threads that wait for each other would be many times slower
+    found, seconds = timed_on_one_thread(work)
+    found["cost"].append(time_taken("This report", seconds))
+    return {"title": title or f"{name}: predictions, and how sure they are", **found}
+
+
+def _found(held: HeldOut, target: str, baselines: dict[str, Any], seeds: Seeds) -> dict[str, Any]:
+    """All sections."""
+    scored, covered = scores(held, baselines, seeds.draw(1)), held_out_coverage(held)
+    ranked = importance(held, seeds.draw(2))
+    features = ranked["feature"] if ranked else list(range(len(held.names)))
+    return {
+        "target": target,
+        "task": "classification" if held.is_classifier else "regression",
+        "classes": held.classes,
+        "levels": list(LEVELS),
+        "done": done(held, target),
+        "headline": headline(held, scored, covered),
+        "scores": scored,
+        "reliability": reliability(held),
+        "calibration": calibration(held),
+        "coverage": covered,
+        "predictions": predictions(held),
+        "most_uncertain": most_uncertain(held, features),
+        "importance": ranked,
+        "effects": effects(held, features, seeds.draw(3)),
+        "diagnostics": diagnostics(held),
+        "cost": cost(held, baselines),
+        "citation": CITATION,
+        "cautions": cautions(held),
+    }

@@ -1,0 +1,87 @@
+"""Numbers of the report: rounded for JSON, and in words."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+__all__ = ["counted", "in_digits", "percent", "rounded", "signed", "standard_error"]
+
+DIGITS = 4
+NO_BREAK = "\u00a0"  # keeps a number and its unit on one line
+
+
+def rounded(values: Any) -> Any:
+    """Numbers as JSON takes them: four significant digits, None for NaN and infinities.
+
+    Examples
+    --------
+    >>> rounded(np.array([[1 / 3, np.nan], [123456.0, 0.0]]))
+    [[0.3333, None], [123500.0, 0.0]]
+    """
+    array = np.asarray(values, dtype=np.float64)
+    if array.ndim == 0:
+        return _one(float(array))
+    if array.ndim == 1:
+        return [_one(value) for value in array.tolist()]
+    return [rounded(part) for part in array]
+
+
+def _one(value: float) -> float | None:
+    return float(f"{value:.{DIGITS}g}") if math.isfinite(value) else None
+
+
+def in_digits(value: float | None, digits: int = 3) -> str:
+    """A number as people write it.
+
+    Examples
+    --------
+    >>> in_digits(0.12345), in_digits(12345.6), in_digits(1.2e-7), in_digits(None)
+    ('0.123', '12,346', '1.2e-07', 'infinite')
+    """
+    if value is None or not math.isfinite(value):
+        return "infinite"
+    return f"{value:,.0f}" if abs(value) >= 10**digits else f"{value:.{digits}g}"
+
+
+def percent(share: float) -> str:
+    """A share in per cent, with one decimal.
+
+    Examples
+    --------
+    >>> percent(0.9234).replace(NO_BREAK, " "), percent(0.9).replace(NO_BREAK, " ")
+    ('92.3 %', '90 %')
+    """
+    return f"{100 * share:.1f}".removesuffix(".0") + f"{NO_BREAK}%"
+
+
+def signed(value: float) -> str:
+    """A difference, with its sign.
+
+    Examples
+    --------
+    >>> signed(0.01234), signed(-2.0)
+    ('+0.0123', '−2')
+    """
+    return f"{value:+.3g}".replace("-", "−") if "e" not in f"{value:.3g}" else f"{value:+.1e}"
+
+
+def counted(number: float, thing: str) -> str:
+    """A count with its noun.
+
+    Examples
+    --------
+    >>> counted(1, "row"), counted(2000, "row")
+    ('1 row', '2,000 rows')
+    """
+    return f"{number:,.0f} {thing}{'' if number == 1 else 's'}"
+
+
+def standard_error(values: Any) -> float:
+    """Standard error of the mean of one value per row; not finite where a value is not."""
+    array = np.asarray(values, dtype=np.float64)
+    if not np.isfinite(array).all():
+        return math.nan
+    return float(array.std(ddof=1) / math.sqrt(array.size))

@@ -1,0 +1,128 @@
+"""Predictions of held-out rows with their intervals, column by column."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nearbayes.report.columns import column_values, is_number, is_present
+from nearbayes.report.heldout import LEVELS, MOST_CLASSES, HeldOut
+from nearbayes.report.numbers import in_digits, rounded
+from nearbayes.report.reliability import predictive_sets
+
+__all__ = ["most_uncertain", "predictions"]
+
+Array = NDArray[np.float64]
+
+MOST_RANKED = 5  # classes of a predictive set that are named
+MOST_UNCERTAIN = 10
+MOST_COLUMNS = 5
+
+
+def predictions(held: HeldOut) -> dict[str, Any]:
+    """Columns of the table of predictions; intervals at every level of `LEVELS`."""
+    shown = held.shown
+    columns: dict[str, Any] = {
+        "rows": len(shown),
+        "of": held.n,
+        "levels": list(LEVELS),
+        "row": [held.labels[row] for row in shown],
+        "epistemic": rounded(held.epistemic[shown]),
+        "aleatoric": rounded(held.aleatoric[shown]),
+    }
+    return columns | (_class_columns(held) if held.is_classifier else _outcome_columns(held))
+
+
+def _class_columns(held: HeldOut) -> dict[str, Any]:
+    mean = held.mean[held.shown]
+    bounds = held.at(held.shown, lambda x: held.model.predict_interval(x, LEVELS))
+    ranked, size = predictive_sets(mean, LEVELS)
+    return {
+        "observed": held.y[held.shown].tolist(),
+        "predicted": ranked[:, 0].tolist(),
+        "ranked": ranked[:, :MOST_RANKED].T.tolist(),
+        "set_size": size.T.tolist(),
+        "views": _views(mean, bounds, ranked[:, 0]),
+    }
+
+
+def _views(mean: Array, bounds: Array, likeliest: NDArray[np.intp]) -> list[dict[str, Any]]:
+    """The second class of two, each of several, or of very many each row's likeliest (None)."""
+    n_classes, rows = mean.shape[1], np.arange(len(mean))
+    if n_classes > MOST_CLASSES:
+        return [_view(None, mean[rows, likeliest], bounds[rows, likeliest])]
+    return [
+        _view(k, mean[:, k], bounds[:, k]) for k in ([1] if n_classes == 2 else range(n_classes))
+    ]
+
+
+def _view(code: int | None, mean: Array, bounds: Array) -> dict[str, Any]:
+    return {"class": code, "mean": rounded(mean), "credible": _by_level(bounds)}
+
+
+def _by_level(bounds: Array) -> list[dict[str, Any]]:
+    """Bounds of shape (n_rows, 2, n_levels) as one pair of columns per level."""
+    return [
+        {"lower": rounded(bounds[:, 0, k]), "upper": rounded(bounds[:, 1, k])}
+        for k in range(bounds.shape[2])
+    ]
+
+
+def _outcome_columns(held: HeldOut) -> dict[str, Any]:
+    def bounds(kind: str) -> list[dict[str, Any]]:
+        return _by_level(
+            held.at(held.shown, lambda x: held.model.predict_interval(x, LEVELS, kind=kind))
+        )
+
+    return {
+        "observed": rounded(held.y[held.shown]),
+        "mean": rounded(held.mean[held.shown]),
+        "credible": bounds("credible"),
+        "predictive": bounds("predictive"),
+    }
+
+
+def most_uncertain(held: HeldOut, features: list[int]) -> dict[str, Any]:
+    """The rows that more data would help most, with their values of a few columns."""
+    rows = np.argsort(-held.epistemic, kind="stable")[:MOST_UNCERTAIN]
+    columns = features[:MOST_COLUMNS]
+    values = {j: column_values(held.table, j) for j in columns}
+    return {
+        "columns": [held.names[j] for j in columns],
+        "rows": [
+            {
+                "row": held.labels[row],
+                "observed": _observed(held, row),
+                "predicted": _predicted(held, row),
+                "probability": rounded(held.mean[row].max()) if held.is_classifier else None,
+                "epistemic": rounded(held.epistemic[row]),
+                "aleatoric": rounded(held.aleatoric[row]),
+                "values": [cell_text(values[j], row) for j in columns],
+            }
+            for row in rows.tolist()
+        ],
+    }
+
+
+def _observed(held: HeldOut, row: int) -> str:
+    return held.classes[held.y[row]] if held.is_classifier else in_digits(float(held.y[row]), 4)
+
+
+def _predicted(held: HeldOut, row: int) -> str:
+    mean = held.mean[row]
+    return held.classes[int(mean.argmax())] if held.is_classifier else in_digits(float(mean), 4)
+
+
+def cell_text(column: NDArray[Any], row: int) -> str:
+    """One value of a column as text; missing values are called so.
+
+    Examples
+    --------
+    >>> cell_text(np.array([0.123456, np.nan]), 0), cell_text(np.array([0.1, np.nan]), 1)
+    ('0.1235', 'missing')
+    """
+    if not is_present(column[row : row + 1])[0]:
+        return "missing"
+    return in_digits(float(column[row]), 4) if is_number(column) else str(column[row])

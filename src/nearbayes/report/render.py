@@ -1,0 +1,109 @@
+"""Render: the contents as one HTML page that needs nothing else, and asks for nothing."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+from nearbayes.report.numbers import in_digits, percent, signed
+
+__all__ = ["render", "write"]
+
+STYLES = ("page.css", "figures.css")
+SCRIPTS = ("draw.js", "charts.js", "table.js", "page.js")
+FOR_PICTURES = (
+    "task",
+    "target",
+    "classes",
+    "levels",
+    "reliability",
+    "coverage",
+    "predictions",
+    "importance",
+    "effects",
+)
+
+
+def render(contents: dict[str, Any]) -> str:
+    """Make the page from what `nearbayes.report.contents` found.
+
+    Names, labels and values are shown as text, whatever is in them.
+
+    Returns
+    -------
+    str
+        HTML with its style, its script and its data inside.
+    """
+    style, script = _joined(STYLES), _joined(SCRIPTS)
+    page: str = (
+        _templates()
+        .get_template("report.html.j2")
+        .render(
+            contents,
+            style=style,
+            script=script,
+            style_hash=_hash(style),
+            script_hash=_hash(script),
+            data=as_data({key: contents[key] for key in FOR_PICTURES}),
+        )
+    )
+    return page
+
+
+def write(contents: dict[str, Any], path: str | Path) -> Path:
+    """Write the page to a file; gives back its path."""
+    place = Path(path)
+    place.write_text(render(contents), encoding="utf-8")
+    return place
+
+
+def as_data(value: Any) -> str:
+    r"""JSON that can stand inside a script element, whatever text it holds.
+
+    Examples
+    --------
+    >>> as_data("</script>")
+    '"\\u003c/script\\u003e"'
+    """
+    text = json.dumps(value, allow_nan=False, ensure_ascii=False, separators=(",", ":"))
+    for character in "<>&\u2028\u2029":
+        text = text.replace(character, f"\\u{ord(character):04x}")
+    return text
+
+
+def _joined(names: tuple[str, ...]) -> str:
+    assets = resources.files("nearbayes.report") / "assets"
+    return "\n" + "\n".join((assets / name).read_text(encoding="utf-8") for name in names)
+
+
+def _hash(text: str) -> str:
+    """What a Content-Security-Policy knows an inline style or script by."""
+    return base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
+
+
+def _jinja2() -> Any:
+    try:
+        import jinja2
+    except ModuleNotFoundError as error:
+        raise ModuleNotFoundError(
+            "reports need jinja2: pip install 'nearbayes[report]'.", name=error.name
+        ) from error
+    return jinja2
+
+
+def _templates() -> Any:
+    jinja2 = _jinja2()
+    folder = resources.files("nearbayes.report") / "templates"
+    environment = jinja2.Environment(
+        loader=jinja2.FunctionLoader(lambda name: (folder / name).read_text(encoding="utf-8")),
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters |= {"digits": in_digits, "percent": percent, "signed": signed}
+    return environment

@@ -1,0 +1,149 @@
+"""Importances and effects of a report against the draws themselves."""
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from report_cases import contents_of, diabetes, patients
+from scipy import sparse
+from sklearn.datasets import load_iris
+from sklearn.ensemble import ExtraTreesClassifier
+from sklearn.neighbors import KNeighborsClassifier
+
+import nearbayes as nb
+from nearbayes import report
+from nearbayes.metrics import brier
+from nearbayes.report.columns import column_values, is_number, is_present, with_column
+
+LEVELS = (0.5, 0.8, 0.9, 0.95)
+
+
+def test_coefficients_per_standard_deviation():
+    case, found = diabetes(), contents_of("diabetes")["importance"]
+    sd = case.X.to_numpy().std(axis=0)
+    expected = case.model.posterior_.apply(lambda ridge: ridge.coef_ * sd)
+    order = np.argsort(-np.abs(expected.mean))
+    assert found["name"] == case.X.columns[order].tolist()
+    np.testing.assert_allclose(found["mean"], expected.mean[order], rtol=1e-3)
+    bounds = expected.interval(LEVELS)[order]
+    for k, level in enumerate(found["intervals"]):
+        np.testing.assert_allclose(level["lower"], bounds[:, 0, k], rtol=1e-3)
+        np.testing.assert_allclose(level["upper"], bounds[:, 1, k], rtol=1e-3)
+    correlation = expected.correlation()[np.ix_(order, order)][:10, :10]
+    np.testing.assert_allclose(found["correlation"], correlation, atol=1e-3)
+    assert sum(found["largest"]) == pytest.approx(1, abs=1e-3)
+
+
+def test_own_importances_are_shares():
+    X, y = load_iris(return_X_y=True)
+    trees = ExtraTreesClassifier(5, max_depth=3)
+    model = nb.PosteriorClassifier(trees, n_draws=4, calibration=None, random_state=0).fit(X, y)
+    found = report.contents(model, X, y)["importance"]
+    expected = model.posterior_.apply(lambda each: each.feature_importances_).mean
+    assert found["about"].startswith("The estimator's own")
+    np.testing.assert_allclose(found["mean"], np.sort(expected)[::-1], rtol=1e-3)
+
+
+def test_shuffling_the_column_that_matters_hurts():
+    case, found = patients(), contents_of("patients")["importance"]
+    assert found["name"][0] == "age"
+    assert "80 held-out rows" in found["about"]
+    assert found["draws"] == len(case.model.posterior_)
+    assert set(found["name"]) == {"age", "ward", "visits"}
+    assert found["mean"][0] > 0
+
+
+def test_shuffling_nothing_changes_nothing(monkeypatch):
+    case = patients()
+    monkeypatch.setattr(
+        "nearbayes.report.importance.with_column", lambda table, j, source, rows: table
+    )
+    assert report.contents(case.model, case.X, case.y)["importance"]["mean"] == [0.0, 0.0, 0.0]
+
+
+def test_partial_dependence_of_a_number():
+    case, found = diabetes(), contents_of("diabetes")["effects"]
+    bmi = next(each for each in found["features"] if each["name"] == "bmi")
+    slopes = case.model.posterior_.apply(lambda ridge: ridge.coef_[2])
+    rise = np.diff(bmi["curves"][0]["mean"]) / np.diff(bmi["at"])
+    np.testing.assert_allclose(rise, slopes.mean, rtol=0.05)  # values have four digits
+    assert len(bmi["at"]) == 15
+    assert bmi["at"] == sorted(bmi["at"])
+    assert bmi["missing"] == 0
+
+
+def test_partial_dependence_of_a_category():
+    case, found = patients(), contents_of("patients")["effects"]
+    ward = next(each for each in found["features"] if each["name"] == "ward")
+    assert found["views"] == ["probability of sick"]
+    assert not ward["numeric"]
+    assert sorted(ward["at"]) == ["east", "north", "west"]
+    everywhere = case.X.copy()  # all 80 held-out rows are fewer than the sample of 100
+    for name, mean in zip(ward["at"], ward["curves"][0]["mean"], strict=True):
+        everywhere["ward"] = pd.Categorical(
+            [name] * len(everywhere), categories=case.X["ward"].cat.categories
+        )
+        expected = case.model.predict_proba(everywhere)[:, 1].mean()
+        assert mean == pytest.approx(expected, rel=1e-3)
+
+
+def test_missing_values_are_counted():
+    case, found = patients(), contents_of("patients")["effects"]
+    age = next(each for each in found["features"] if each["name"] == "age")
+    assert age["missing"] == pytest.approx(case.X["age"].isna().mean(), rel=1e-3)
+    assert None not in age["at"]
+
+
+def test_most_uncertain_rows_show_their_values():
+    case, found = patients(), contents_of("patients")["most_uncertain"]
+    epistemic = case.model.predict_uncertainty(case.X).epistemic
+    worst = case.X.index[np.argmax(epistemic)]
+    assert found["rows"][0]["row"] == worst
+    ward = found["rows"][0]["values"][found["columns"].index("ward")]
+    assert ward == case.X.loc[worst, "ward"]
+
+
+@pytest.mark.parametrize("kind", ["array", "sparse", "pandas", "polars"])
+def test_a_column_is_replaced_by_its_own_values(kind):
+    values = np.arange(8.0).reshape(4, 2)
+    table = {
+        "array": values,
+        "sparse": sparse.csr_matrix(values),
+        "pandas": pd.DataFrame(values, columns=["a", "b"], index=[3, 3, 1, 0]),
+        "polars": pl.DataFrame(values, schema=["a", "b"]),
+    }[kind]
+    changed = with_column(table, 1, table, np.array([3, 3, 0, 1]))
+    assert type(changed) is type(table)
+    assert column_values(changed, 1).tolist() == [7.0, 7.0, 1.0, 3.0]
+    assert column_values(changed, 0).tolist() == column_values(table, 0).tolist()
+    assert column_values(table, 1).tolist() == [1.0, 3.0, 5.0, 7.0]  # never changed
+
+
+def test_categories_survive_a_replaced_column():
+    frame = pd.DataFrame({"c": pd.Categorical(["u", None], categories=["u", "v"])})
+    changed = with_column(frame, 0, frame, np.array([1, 0]))
+    assert changed["c"].dtype == frame["c"].dtype
+    assert is_present(column_values(changed, 0)).tolist() == [False, True]
+
+
+def test_what_is_a_number():
+    whole = column_values(pd.DataFrame({"k": pd.array([1, None], dtype="Int64")}), 0)
+    assert is_number(whole)
+    assert is_present(whole).tolist() == [True, False]
+    assert not is_number(np.array([True, False]))
+    assert not is_number(np.array(["1", "2"], dtype=object))
+
+
+def test_many_columns_are_screened_by_the_base_model():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60, 40))
+    y = (X[:, 7] > 0).astype(int)
+    knn = nb.PosteriorClassifier(
+        KNeighborsClassifier(5), n_draws=2, n_refits=1, calibration=None, random_state=0
+    ).fit(X, y)
+    found = report.contents(knn, X, y)["importance"]
+    assert "30 columns that matter most" in found["about"]
+    assert found["of"] == 40
+    base = brier(y, knn.posterior_.algorithm.predict(knn.posterior_.first, X))
+    assert base < 0.5
+    assert "x7" in found["name"]
