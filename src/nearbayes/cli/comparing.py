@@ -16,6 +16,7 @@ from sklearn.model_selection import KFold, StratifiedKFold
 import nearbayes as nb
 from nearbayes.cli.models import make_estimator
 from nearbayes.cli.schema import Schema, Task
+from nearbayes.core.progress import show_progress
 
 __all__ = ["Comparison", "compare"]
 
@@ -57,7 +58,7 @@ def compare(
     folds: int,
     jobs: int,
     seed: int,
-    advance: Callable[[str], None] = lambda method: None,
+    progress: bool | None = None,
 ) -> Comparison:
     """Compare methods by cross-validation.
 
@@ -68,8 +69,8 @@ def compare(
     model : str
         One of `nearbayes.cli.models.MODELS`.
     draws, folds, jobs, seed : int
-    advance : callable
-        Called with the name of each method when one of its folds is done.
+    progress : bool, optional
+        Whether to show a bar; None shows it on a terminal.
     """
     X, y = schema.labelled(frame)
     classifies = schema.task == "classification"
@@ -79,14 +80,15 @@ def compare(
     parts: dict[str, list[Scores]] = {name: [] for name in methods}
     seconds = dict.fromkeys(methods, 0.0)
     order = []
-    for train, test in cutter.split(X, y):
-        order.append(test)
-        for name, score in methods.items():
-            started = time.perf_counter()
-            estimator = make_estimator(model, schema.task, len(train))
-            parts[name].append(score(estimator, X.iloc[train], y[train], X.iloc[test], y[test]))
-            seconds[name] += time.perf_counter() - started
-            advance(name)
+    with show_progress(folds * len(methods), np.inf, progress, "methods and folds") as advance:
+        for train, test in cutter.split(X, y):
+            order.append(test)
+            for name, score in methods.items():
+                started = time.perf_counter()
+                estimator = make_estimator(model, schema.task, len(train))
+                parts[name].append(score(estimator, X.iloc[train], y[train], X.iloc[test], y[test]))
+                seconds[name] += time.perf_counter() - started
+                advance()
     joined = {name: _joined(scores, np.concatenate(order)) for name, scores in parts.items()}
     return _summary(joined, seconds, "log score" if classifies else "CRPS")
 
@@ -112,7 +114,8 @@ def _posterior(
         model = kind(estimator, calibration=None, **run).fit(X, y)
     if task == "classification":
         return Scores(_log_loss(model.predict_proba(X_new), model.classes_, y_new), None, None)
-    return _of_quantiles(model.predict_quantiles(X_new, LEVELS), model.predict_interval(X_new), y_new)
+    quantiles, bounds = model.predict_quantiles(X_new, LEVELS), model.predict_interval(X_new)
+    return _of_quantiles(quantiles, bounds, y_new)
 
 
 def _mapie(estimator: Any, X: Any, y: Any, X_new: Any, y_new: Any) -> Scores:
@@ -131,15 +134,16 @@ def _ngboost_classes(estimator: Any, X: Any, y: Any, X_new: Any, y_new: Any) -> 
     encode = _encoder().fit(X)
     model = NGBClassifier(Dist=k_categorical(len(classes)), verbose=False)
     model.fit(encode.transform(X), codes)
-    return Scores(_log_loss(model.predict_proba(encode.transform(X_new)), classes, y_new), None, None)
+    probability = model.predict_proba(encode.transform(X_new))
+    return Scores(_log_loss(probability, classes, y_new), None, None)
 
 
 def _ngboost_numbers(estimator: Any, X: Any, y: Any, X_new: Any, y_new: Any) -> Scores:
     from ngboost import NGBRegressor
 
     encode = _encoder().fit(X)
-    normal = NGBRegressor(verbose=False).fit(encode.transform(X), y).pred_dist(
-        encode.transform(X_new)
+    normal = (
+        NGBRegressor(verbose=False).fit(encode.transform(X), y).pred_dist(encode.transform(X_new))
     )
     quantiles = np.stack([normal.ppf(level) for level in LEVELS], axis=1)
     bounds = np.stack([normal.ppf(0.05), normal.ppf(0.95)], axis=1)
@@ -209,6 +213,6 @@ def _verdict(table: pd.DataFrame, score: str) -> str:
     others = table[table["worse by"].notna()]
     far = others["worse by"] > CLEARLY * others["standard error"]
     if far.all():
-        return f"{best} has the best {score}, clearly: all others are more than 2 standard errors worse."
+        return f"{best} has the best {score}: all others are more than 2 standard errors worse."
     close = ", ".join(others.index[~far])
     return f"{best} has the best {score}, but the difference from {close} may be chance."
