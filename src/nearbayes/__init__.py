@@ -1,6 +1,6 @@
 """Bayesian uncertainty for any machine-learning algorithm, with no prior to write."""
 
-from nearbayes import baselines, metrics
+from nearbayes import baselines, io, metrics
 from nearbayes.algorithms import families
 from nearbayes.algorithms.estimator import (
     ClassifierAlgorithm,
@@ -14,7 +14,7 @@ from nearbayes.core.data import Data
 from nearbayes.core.engine import martingale_posterior
 from nearbayes.core.posterior import Posterior
 from nearbayes.core.schedule import Schedule
-from nearbayes.estimators import PosteriorClassifier, PosteriorRegressor
+from nearbayes.estimators import PosteriorClassifier, PosteriorRegressor, load
 
 __version__ = "0.1.0.dev0"
 
@@ -32,6 +32,8 @@ __all__ = [
     "baselines",
     "families",
     "inputs",
+    "io",
+    "load",
     "martingale_posterior",
     "metrics",
 ]

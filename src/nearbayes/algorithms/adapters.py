@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from nearbayes.algorithms.fitting import EstimatorFit
+from nearbayes.algorithms.left_out import LeftOut
 
 __all__ = ["fitting_of"]
 
@@ -27,6 +28,8 @@ def fitting_of(estimator: Any, params: Mapping[str, Any]) -> EstimatorFit:
     >>> type(fitting_of(Ridge(), {})).__name__
     'EstimatorFit'
     """
+    if isinstance(estimator, LeftOut):
+        estimator.refuse()
     kind = type(estimator)
     library = kind.__module__.partition(".")[0]
     if library == "xgboost" and kind.__name__ in ("XGBClassifier", "XGBRegressor"):

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from nearbayes.core.tables import Table, describe, same_rows
+from nearbayes.core.tables import Table, TablePrint, describe, same_rows
 
 __all__ = ["KeptPredictions"]
 
@@ -31,7 +31,7 @@ class KeptPredictions:
     classes_: NDArray[Any] | None = None
 
     @staticmethod
-    def check_rows(asked: Table, known: Table | None) -> None:
+    def check_rows(asked: Table, known: Table | TablePrint | None) -> None:
         """Refuse rows other than those that predictions were kept for."""
         if known is None or not same_rows(asked, known):
             got = "another" if known is None else describe(known)

@@ -26,7 +26,7 @@ from nearbayes.algorithms.fitting import EstimatorFit
 from nearbayes.algorithms.targets import class_codes, class_weights, mean_targets
 from nearbayes.algorithms.xgboost_checks import check_outcomes, check_params
 from nearbayes.core.data import Counts, Data
-from nearbayes.core.tables import Table, categories, unseen_categories
+from nearbayes.core.tables import Table, categories, check_categories
 
 __all__ = ["XGBoostFit"]
 
@@ -103,11 +103,7 @@ class XGBoostFit(EstimatorFit):
 
     def check_inputs(self, table: Table) -> None:
         """Refuse unseen categories: XGBoost may take one for another (dmlc/xgboost#12189)."""
-        for name, values in unseen_categories(table, self.categories).items():
-            raise ValueError(
-                f"X has categories in column {name!r} that were not in training: {values[:5]}: "
-                "make them missing, or train on rows that have them."
-            )
+        check_categories(table, self.categories)
 
     def with_outcomes(self, outcomes: Callable[[Table, NDArray[Any]], NDArray[Any]]) -> Self:
         """Evaluation sets with other outcomes, for rounds to be chosen on."""

@@ -6,7 +6,9 @@ converted: a frame that comes in reaches the user's estimator as the same kind o
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import narwhals.stable.v2 as nw
@@ -17,8 +19,10 @@ from sklearn.utils import _safe_indexing
 
 __all__ = [
     "Table",
+    "TablePrint",
     "as_table",
     "categories",
+    "check_categories",
     "describe",
     "is_frame",
     "like",
@@ -82,6 +86,15 @@ def unseen_categories(table: Table, known: Mapping[str, set[Any]]) -> dict[str, 
             if values:
                 unseen[name] = sorted(values, key=str)
     return unseen
+
+
+def check_categories(table: Table, known: Mapping[str, set[Any]]) -> None:
+    """Refuse values of categorical columns that are not among the known ones."""
+    for name, values in unseen_categories(table, known).items():
+        raise ValueError(
+            f"X has categories in column {name!r} that were not in training: {values[:5]}: "
+            "make them missing, or train on rows that have them."
+        )
 
 
 def n_rows(table: Table) -> int:
@@ -150,6 +163,8 @@ def same_rows(a: Table, b: Table) -> bool:
     >>> same_rows(np.array([[1.0, np.nan]]), np.array([[1.0, np.nan]]))
     True
     """
+    if isinstance(b, TablePrint):
+        return TablePrint.of(a) == b
     if a is b:
         return True
     if not same_kind(a, b) or a.shape != b.shape:
@@ -165,8 +180,63 @@ def same_rows(a: Table, b: Table) -> bool:
     return bool(((a == b) | ((a != a) & (b != b))).all())
 
 
-def describe(table: Table) -> str:
+@dataclass(frozen=True)
+class TablePrint:
+    """What is left of a table where its rows are only to be recognised: a hash, and words.
+
+    Examples
+    --------
+    >>> same_rows(np.zeros((2, 1)), TablePrint.of(np.zeros((2, 1))))
+    True
+    >>> same_rows(np.ones((2, 1)), TablePrint.of(np.zeros((2, 1))))
+    False
+    """
+
+    digest: str
+    words: str
+
+    @classmethod
+    def of(cls, table: Table) -> TablePrint:
+        """Hash the values of a table; missing values are alike, and so are 0 and -0."""
+        digest = hashlib.sha256()
+        if sparse.issparse(table):
+            plain = sparse.csr_array(table)
+            plain.sum_duplicates()
+            plain.eliminate_zeros()
+            columns = [plain.data, plain.indices, plain.indptr]
+        elif is_frame(table):
+            frame = nw.from_native(table, eager_only=True)
+            digest.update(repr(frame.schema).encode())
+            columns = [_hashable(frame.get_column(name)) for name in frame.columns]
+        else:
+            columns = [table]
+        for values in columns:
+            digest.update(_bytes_of(values))
+        return cls(digest.hexdigest(), describe(table))
+
+
+def _hashable(column: nw.Series[Any]) -> Any:
+    """Numbers as an array; anything else, and numbers among missing values, as a list."""
+    if column.dtype.is_numeric() and not column.is_null().any():
+        return column.to_numpy()
+    return np.array(column.to_list(), dtype=object)
+
+
+def _bytes_of(values: NDArray[Any]) -> bytes:
+    if values.dtype.kind == "O":
+        items = values.ravel().tolist()
+        kept = [None if each is None or each != each else each for each in items]
+        return repr((values.shape, kept)).encode()
+    if values.dtype.kind in "biuf":  # equal numbers are the same rows, whatever their dtype
+        floats = values.astype(np.float64)
+        values = np.where(np.isnan(floats), np.nan, floats) + 0.0
+    return str((values.dtype, values.shape)).encode() + np.ascontiguousarray(values).tobytes()
+
+
+def describe(table: Table | TablePrint) -> str:
     """Say what a table is, for error messages."""
+    if isinstance(table, TablePrint):
+        return table.words
     names = f", columns {list(table.columns)}" if is_frame(table) else ""
     return f"{type(table).__name__} of shape {table.shape}{names}"
 

@@ -1,6 +1,7 @@
 """Estimators: the scikit-learn face of the library."""
 
 from nearbayes.estimators.classifier import PosteriorClassifier
+from nearbayes.estimators.loading import load
 from nearbayes.estimators.regressor import PosteriorRegressor
 
-__all__ = ["PosteriorClassifier", "PosteriorRegressor"]
+__all__ = ["PosteriorClassifier", "PosteriorRegressor", "load"]

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import warnings
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any, Literal, Self, get_args
 
 import numpy as np
@@ -28,6 +30,7 @@ from nearbayes.core.schedule import Schedule
 from nearbayes.core.tables import Table, as_table
 from nearbayes.core.types import Inputs
 from nearbayes.estimators.calibration import Calibration, CalibrationError, calibrate, differ
+from nearbayes.estimators.saving import save
 from nearbayes.estimators.tuning import choose_schedule
 
 __all__ = ["Method", "PosteriorEstimator"]
@@ -201,6 +204,50 @@ class PosteriorEstimator(MetaEstimatorMixin, BaseEstimator):  # type: ignore[mis
                 method_mapping=MethodMapping().add(caller="fit", callee="fit"),
             )
         )
+
+    def save(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        thin: int | None = None,
+        max_megabytes: float | None = None,
+        attachments: Mapping[str, bytes] | None = None,
+        trusted: Collection[str] = (),
+    ) -> Path:
+        """Save the fitted model as one file, which `nearbayes.load` reads without running code.
+
+        The file holds what predicts: draws, noise, calibration, parameters and provenance, but no
+        rows of data unless the estimator itself keeps them (k-NN, SVM, Gaussian processes).
+        XGBoost and LightGBM models are in their own formats, scikit-learn models in that of
+        skops: ``pip install 'nearbayes[io]'``.
+
+        Parameters
+        ----------
+        path : path
+            A file there is replaced, at once and whole.
+        thin : int, optional
+            Keep at most so many draws, evenly spaced; at least 2.
+        max_megabytes : float, optional
+            Keep as many draws as fit in a file of this size, and warn if not all do.
+        attachments : mapping of str to bytes, optional
+            Further members of the file, for `nearbayes.io.attachments` to read.
+        trusted : collection of str
+            Full names of types to allow beside those of `nearbayes.io.allowed`; `load` must be
+            given them, too.
+
+        Returns
+        -------
+        Path
+            `path`; `nearbayes.io.describe` tells what is in the file.
+
+        Raises
+        ------
+        nearbayes.io.NotSaveable
+            If the model holds what a safe file cannot: a function, or a type that is not known to
+            be harmless; a `TypeError`.
+        """
+        check_is_fitted(self, "posterior_")
+        return save(self, path, thin, max_megabytes, attachments, trusted)
 
     @property
     def estimators_(self) -> list[Any]:

@@ -1,0 +1,38 @@
+"""Versions: say once where a model was made by other libraries than it is loaded with."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping
+
+from nearbayes.core.posterior import installed_versions
+
+__all__ = ["OtherVersionWarning", "warn_of_other_versions"]
+
+MATTER = ("scikit-learn", "xgboost", "lightgbm")
+
+
+class OtherVersionWarning(UserWarning):
+    """Predictions of a loaded model may differ in this environment."""
+
+
+def warn_of_other_versions(made_with: Mapping[str, str], stacklevel: int = 2) -> None:
+    """Warn where a model library has another first or second number.
+
+    Examples
+    --------
+    >>> warn_of_other_versions(installed_versions())
+    """
+    here = installed_versions(*(name for name in MATTER[1:] if name in made_with))
+    other = [
+        f"{name} {made_with[name]} (here {here[name]})"
+        for name in MATTER
+        if name in made_with and made_with[name].split(".")[:2] != here[name].split(".")[:2]
+    ]
+    if other:
+        warnings.warn(
+            f"this model was made with {', '.join(other)}: predictions may differ. Install those "
+            "versions, or fit again.",
+            OtherVersionWarning,
+            stacklevel=stacklevel + 1,
+        )
