@@ -9,7 +9,6 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
-import click
 import typer
 
 from nearbayes import report as report_of
@@ -215,13 +214,13 @@ def run(arguments: Sequence[str]) -> int:
     warnings.showwarning = _say_warning
     try:
         app(list(arguments), standalone_mode=False)
-    except (click.ClickException, UsageError) as error:
+    except (typer.TyperException, UsageError) as error:
         return _failed(error, MISUSED)
-    except (KeyboardInterrupt, click.Abort):
+    except (KeyboardInterrupt, typer.Abort):
         _speaker().error("interrupted before a draw was finished; nothing is written.")
         return FAILED
-    except SystemExit as end:
-        return int(end.code or 0)
+    except typer.Exit as end:
+        return end.exit_code
     except Exception as error:
         return _failed(error, FAILED)
     return 0
@@ -230,8 +229,8 @@ def run(arguments: Sequence[str]) -> int:
 def _failed(error: Exception, code: int) -> int:
     if state["debug"]:
         traceback.print_exception(error, file=sys.stderr)
-    text = error.format_message() if isinstance(error, click.ClickException) else str(error)
-    _speaker().error(" ".join(text.split()) or type(error).__name__)
+    said = error.format_message() if hasattr(error, "format_message") else str(error)
+    _speaker().error(" ".join(said.split()) or type(error).__name__)
     return code
 
 

@@ -89,6 +89,6 @@ def plan_simulations(left: float, per_draw: float, jobs: int, draws: int) -> int
     0
     """
     per_set = per_draw * min(DRAWS_PER_SET, draws)
-    in_turn = int(left * (1 - RESERVE) / max(per_set, 1e-6))  # sets that one process can do
-    sets = min(MOST_SETS, in_turn * jobs)
+    in_turn = left * (1 - RESERVE) // max(per_set, 1e-6)  # sets that one process can do
+    sets = int(min(MOST_SETS, in_turn * jobs))
     return sets if sets >= 2 else 0
