@@ -1,69 +1,83 @@
-"""App: the commands. Each reads its files, calls one function, and says what came of it."""
+"""App: the program's commands and options, and how it ends."""
 
 from __future__ import annotations
 
 import sys
 import traceback
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from nearbayes import report as report_of
+import nearbayes as nb
+from nearbayes.cli import commands
 from nearbayes.cli.budget import seconds_of
-from nearbayes.cli.comparing import compare as compared
 from nearbayes.cli.console import Speaker
-from nearbayes.cli.demo import write_demo_data
 from nearbayes.cli.errors import FAILED, MISUSED, Stopped, UsageError
-from nearbayes.cli.explaining import explain as explained
-from nearbayes.cli.explaining import held_out_rows
 from nearbayes.cli.fitting import Options
-from nearbayes.cli.fitting import fit as fitted
-from nearbayes.cli.modelfile import ModelFile
-from nearbayes.cli.models import MODELS
-from nearbayes.cli.predicting import predict as predicted
-from nearbayes.cli.schema import Schema
-from nearbayes.cli.summaries import summary, treatment
-from nearbayes.cli.tables import read_table, write_table
-from nearbayes.estimators.face import METHODS
+from nearbayes.cli.models import ModelName
+from nearbayes.cli.schema import Task
+from nearbayes.cli.tables import read_table
+from nearbayes.estimators.face import Method
 
 __all__ = ["app", "run"]
 
 app = typer.Typer(
     help="Bayesian uncertainty for any machine-learning algorithm, from a data file.",
+    epilog="Start with: nearbayes demo. --json, --quiet and --debug may also follow the command.",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
 )
-state = {"speaker": Speaker(), "debug": False}
+ANYWHERE = ("--json", "--quiet", "-q", "--debug")
 
 DataFile = Annotated[Path, typer.Argument(help="CSV, gzipped CSV, Parquet or Feather file.")]
 ModelPath = Annotated[Path, typer.Argument(help="File written by nearbayes fit.")]
 Target = Annotated[str, typer.Option(help="Column to predict.")]
-TaskName = Annotated[str | None, typer.Option(help="classification or regression, if not clear.")]
-Model = Annotated[str, typer.Option(help=f"One of {', '.join(MODELS)}.")]
-Draws = Annotated[int | None, typer.Option(min=2, help="Posterior draws; 50 by default.")]
+TaskName = Annotated[Task | None, typer.Option(help="Found out from the target if not given.")]
+Model = Annotated[ModelName, typer.Option(help="Algorithm to fit.")]
 Jobs = Annotated[int, typer.Option(help="Processes; -1 for all cores.")]
 Seed = Annotated[int, typer.Option(min=0, help="Seed of all random numbers.")]
 Delimiter = Annotated[str | None, typer.Option(help="What separates the columns of a CSV.")]
 Encoding = Annotated[str, typer.Option(help="Of a CSV.")]
-Coverage = Annotated[float, typer.Option(help="Of the intervals, between 0 and 1.")]
+Rows = Annotated[Path | None, typer.Option(help="Rows to use; default: held out.")]
+
+
+@dataclass
+class Session:
+    """How one run speaks: set by the options before the command, asked by all that follows."""
+
+    speaker: Speaker
+    debug: bool = False
+
+
+def _show_version(wanted: bool) -> None:
+    if wanted:
+        print(f"nearbayes {nb.__version__}")
+        raise typer.Exit
 
 
 @app.callback()
 def options(
+    context: typer.Context,
     json: Annotated[bool, typer.Option("--json", help="Result as JSON on stdout.")] = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Say nothing but errors.")] = False,
     debug: Annotated[bool, typer.Option("--debug", help="Show where errors come from.")] = False,
+    version: Annotated[
+        bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Show it.")
+    ] = False,
 ) -> None:
     """Note how to speak."""
-    state.update(speaker=Speaker(json, quiet), debug=debug)
+    context.obj.speaker, context.obj.debug = Speaker(json, quiet), debug
 
 
 @app.command()
 def fit(
+    context: typer.Context,
     data: DataFile,
     target: Target,
     output: Annotated[Path, typer.Option("--output", "-o", help="Model file.")] = Path(
@@ -71,9 +85,9 @@ def fit(
     ),
     task: TaskName = None,
     model: Model = "hist",
-    draws: Draws = None,
+    draws: Annotated[int | None, typer.Option(min=2, help="Posterior draws; usually 50.")] = None,
     refits: Annotated[int | None, typer.Option(min=1, help="Refits per draw.")] = None,
-    method: Annotated[str, typer.Option(help=f"One of {', '.join(METHODS)}.")] = "martingale",
+    method: Annotated[Method, typer.Option(help="How draws are made.")] = "martingale",
     jobs: Jobs = 1,
     seed: Seed = 0,
     time_budget: Annotated[str | None, typer.Option(help="Such as 90s, 5m, 1h.")] = None,
@@ -82,91 +96,74 @@ def fit(
     delimiter: Delimiter = None,
     encoding: Encoding = "utf-8-sig",
 ) -> None:
-    """Fit a posterior and write it to a file."""
-    speaker = _speaker()
-    if method not in METHODS:
-        raise UsageError(f"--method must be one of {', '.join(METHODS)}, got {method!r}.")
+    """Fit a posterior and write it to a file; Ctrl-C keeps finished draws, to go on with."""
     budget = None if time_budget is None else seconds_of(time_budget)
     asked = Options(
-        target, _task(task), model, draws, refits, method, holdout, seed, jobs, calibration, budget
+        target, task, model, draws, refits, method, holdout, seed, jobs, calibration, budget
     )
     frame = read_table(data, delimiter=delimiter, encoding=encoding)
-    speaker.table(*treatment(Schema.found(frame, target, asked.task), len(frame)))
-    made = fitted(frame, asked, output, speaker.say, speaker.progress)
-    found = summary(made, output)
-    for line in found["lines"]:
-        speaker.say(line)
-    speaker.result(found)
-    if found["interrupted"]:
-        raise Stopped(
-            f"interrupted: {found['draws']} of {found['draws asked']} draws are in {output}; run "
-            "the same command again to go on."
-        )
+    found = commands.fit(frame, asked, output, context.obj.speaker)
+    context.obj.speaker.result(found)
+    commands.stop_if_stopped(found)
 
 
 @app.command()
 def predict(
+    context: typer.Context,
     model: ModelPath,
     data: DataFile,
     output: Annotated[Path, typer.Option("--output", "-o", help="CSV, Parquet or Feather.")],
-    coverage: Coverage = 0.9,
+    coverage: Annotated[float, typer.Option(help="Of the intervals, between 0 and 1.")] = 0.9,
     delimiter: Delimiter = None,
     encoding: Encoding = "utf-8-sig",
 ) -> None:
     """Predict the rows of a file: point, interval, and how much of the doubt is lack of data."""
-    if not 0 < coverage < 1:
-        raise UsageError(f"--coverage must be between 0 and 1, got {coverage}.")
     frame = read_table(data, delimiter=delimiter, encoding=encoding)
-    table = predicted(ModelFile.read(model), frame, coverage)
-    write_table(table, output)
-    _speaker().say(f"{len(table)} predictions with {coverage:.0%} intervals are in {output}")
-    _speaker().result({"rows": len(table), "output": str(output), "columns": list(table.columns)})
+    speaker = context.obj.speaker
+    speaker.result(commands.predict(model, frame, coverage, output, speaker))
 
 
 @app.command()
 def explain(
+    context: typer.Context,
     model: ModelPath,
-    data: Annotated[Path | None, typer.Option(help="Rows to use; default: held out.")] = None,
+    data: Rows = None,
     coverage: Annotated[float, typer.Option(help="0.5, 0.8, 0.9 or 0.95.")] = 0.9,
+    delimiter: Delimiter = None,
+    encoding: Encoding = "utf-8-sig",
 ) -> None:
     """Show the importance of every input, with intervals."""
-    frame = None if data is None else read_table(data)
-    found = explained(ModelFile.read(model), frame, coverage)
-    _speaker().table(f"Importances with {coverage:.0%} intervals", found["table"])
-    _speaker().say(found["about"])
-    _speaker().result(found)
+    frame = None if data is None else read_table(data, delimiter=delimiter, encoding=encoding)
+    speaker = context.obj.speaker
+    speaker.result(commands.explain(model, frame, coverage, speaker))
 
 
 @app.command()
 def report(
+    context: typer.Context,
     model: ModelPath,
     output: Annotated[Path, typer.Option("--output", "-o", help="HTML file.")] = Path(
         "report.html"
     ),
-    data: Annotated[Path | None, typer.Option(help="Rows to use; default: held out.")] = None,
+    data: Rows = None,
     title: Annotated[str | None, typer.Option(help="Heading of the page.")] = None,
+    delimiter: Delimiter = None,
+    encoding: Encoding = "utf-8-sig",
 ) -> None:
     """Write a report: one HTML page that needs no network."""
-    made = ModelFile.read(model)
-    frame = None if data is None else read_table(data)
-    X, y = held_out_rows(made, frame)
-    baselines = {"bagging": made.bagging} if made.bagging is not None and frame is None else None
-    contents = report_of.contents(
-        made.model, X, y, title=title, target=made.schema.target, baselines=baselines
-    )
-    path = report_of.write(contents, output)
-    size = path.stat().st_size
-    _speaker().say(f"the report is in {path} ({size / 1e6:.2f} MB)")
-    _speaker().result({"output": str(path), "bytes": size})
+    frame = None if data is None else read_table(data, delimiter=delimiter, encoding=encoding)
+    speaker = context.obj.speaker
+    speaker.result(commands.report(model, frame, output, title, speaker))
 
 
 @app.command()
 def compare(
+    context: typer.Context,
     data: DataFile,
     target: Target,
     task: TaskName = None,
     model: Model = "hist",
-    draws: Draws = 20,
+    draws: Annotated[int, typer.Option(min=2, help="Posterior draws.")] = 20,
     folds: Annotated[int, typer.Option(min=2, help="Of the cross-validation.")] = 5,
     jobs: Jobs = 1,
     seed: Seed = 0,
@@ -174,77 +171,72 @@ def compare(
     encoding: Encoding = "utf-8-sig",
 ) -> None:
     """Compare base model, bagging, ensemble and posterior by cross-validation."""
-    speaker = _speaker()
     frame = read_table(data, delimiter=delimiter, encoding=encoding)
-    schema = Schema.found(frame, target, _task(task))
     settings: dict[str, Any] = {"model": model, "draws": draws, "folds": folds, "jobs": jobs}
-    found = compared(frame, schema, seed=seed, progress=speaker.progress, **settings)
-    columns = {"method": list(found.table.index)} | {
-        name: found.table[name].astype(float).tolist() for name in found.table
-    }
-    speaker.table(f"{target}: {folds}-fold cross-validation of {model}", columns)
-    speaker.say(found.verdict)
-    speaker.result({"table": columns, "verdict": found.verdict})
+    speaker = context.obj.speaker
+    speaker.result(commands.compare(frame, target, task, speaker, seed=seed, **settings))
 
 
 @app.command()
 def demo(
+    context: typer.Context,
     output: Annotated[Path, typer.Option("--output", "-o", help="Folder for the files.")] = Path(
         "nearbayes_demo"
     ),
     jobs: Jobs = 1,
 ) -> None:
     """Fit, predict, explain and report on data that ships with scikit-learn."""
-    data, new = write_demo_data(output)
-    model = output / "model.nearbayes"
-    steps = [
-        ["fit", str(data), "--target", "tumour", "-o", str(model), "--jobs", str(jobs)],
-        ["predict", str(model), str(new), "-o", str(output / "predictions.csv")],
-        ["explain", str(model)],
-        ["report", str(model), "-o", str(output / "report.html")],
-    ]
-    for step in steps:
-        _speaker().say(f"\n$ nearbayes {' '.join(step)}")
-        app(step, standalone_mode=False)
+    speaker = context.obj.speaker
+    speaker.result(commands.demo(output, jobs, speaker))
 
 
 def run(arguments: Sequence[str]) -> int:
     """Run a command; 0 if all went well, 1 if the work failed, 2 for what cannot be worked with."""
-    state.update(speaker=Speaker(), debug=False)
-    warnings.showwarning = _say_warning
+    session = Session(Speaker())
     try:
-        app(list(arguments), standalone_mode=False)
-    except (typer.TyperException, UsageError) as error:
-        return _failed(error, MISUSED)
-    except (KeyboardInterrupt, typer.Abort):
-        _speaker().error("interrupted before a draw was finished; nothing is written.")
-        return FAILED
+        with _warnings_as_notes(session):
+            app(
+                _options_first(arguments), obj=session, prog_name="nearbayes", standalone_mode=False
+            )
     except typer.Exit as end:
         return end.exit_code
+    except typer.TyperException as error:
+        return _ended(session, error, error.format_message(), MISUSED)
+    except UsageError as error:
+        return _ended(session, error, str(error), MISUSED)
+    except Stopped as stopped:
+        return _ended(session, stopped, str(stopped), FAILED)
+    except (KeyboardInterrupt, typer.Abort) as error:
+        return _ended(session, error, "interrupted; nothing new is written.", FAILED)
     except Exception as error:
-        return _failed(error, FAILED)
+        said = f"{type(error).__name__}: {error} (--debug shows where)"
+        return _ended(session, error, said, FAILED)
     return 0
 
 
-def _failed(error: Exception, code: int) -> int:
-    if state["debug"]:
+def _options_first(arguments: Sequence[str]) -> list[str]:
+    """Options of the program before the command, wherever the user put them."""
+    end = list(arguments).index("--") if "--" in arguments else len(arguments)
+    first = [each for each in arguments[:end] if each in ANYWHERE]
+    return first + [each for each in arguments[:end] if each not in ANYWHERE] + [*arguments[end:]]
+
+
+def _ended(session: Session, error: BaseException, said: str, code: int) -> int:
+    if session.debug:
         traceback.print_exception(error, file=sys.stderr)
-    said = error.format_message() if hasattr(error, "format_message") else str(error)
-    _speaker().error(" ".join(said.split()) or type(error).__name__)
+    if said.strip():  # nothing, where the help was shown instead
+        session.speaker.error(" ".join(said.split()))
     return code
 
 
-def _say_warning(message: Warning | str, *_: Any) -> None:
-    _speaker().say(f"note: {message}")
+@contextmanager
+def _warnings_as_notes(session: Session) -> Iterator[None]:
+    """Say warnings for users in one line each; others stay as they are."""
 
+    def note(message: Warning | str, *_: Any, **__: Any) -> None:
+        session.speaker.say(f"note: {message}")
 
-def _speaker() -> Speaker:
-    speaker = state["speaker"]
-    assert isinstance(speaker, Speaker)
-    return speaker
-
-
-def _task(name: str | None) -> Any:
-    if name not in (None, "classification", "regression"):
-        raise UsageError(f"--task must be classification or regression, got {name!r}.")
-    return name
+    with warnings.catch_warnings():
+        warnings.filterwarnings("default", category=UserWarning)
+        warnings.showwarning = note
+        yield

@@ -11,11 +11,12 @@ from dataclasses import dataclass
 
 from nearbayes.cli.errors import UsageError
 
-__all__ = ["Plan", "plan_draws", "plan_simulations", "seconds_of"]
+__all__ = ["USUAL_DRAWS", "Plan", "plan_draws", "plan_simulations", "seconds_of"]
 
 SHARE_OF_DRAWS = 0.4  # of the time; the rest is for simulated data sets
 RESERVE = 0.08  # for reading, scoring and writing
-FEWEST_DRAWS, MOST_SETS, DRAWS_PER_SET = 10, 6, 12
+USUAL_DRAWS, FEWEST_DRAWS = 50, 10
+MOST_SETS, DRAWS_PER_SET = 6, 12
 UNITS = {"": 1.0, "s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0}
 
 
@@ -71,7 +72,7 @@ def plan_draws(
     """
     share = SHARE_OF_DRAWS if calibrated else 1.0
     fits = left * (1 - RESERVE) * share * jobs / max(per_fit, 1e-6)
-    draws = 50 if asked is None else asked
+    draws = USUAL_DRAWS if asked is None else asked
     possible = int(fits // draws)
     if possible >= 1:
         return Plan(draws, min(refits, possible))
@@ -88,7 +89,7 @@ def plan_simulations(left: float, per_draw: float, jobs: int, draws: int) -> int
     >>> plan_simulations(100, per_draw=10.0, jobs=2, draws=50)
     0
     """
-    per_set = per_draw * min(DRAWS_PER_SET, draws)
-    in_turn = left * (1 - RESERVE) // max(per_set, 1e-6)  # sets that one process can do
-    sets = int(min(MOST_SETS, in_turn * jobs))
+    per_set = max(per_draw * min(DRAWS_PER_SET, draws), 1e-6)
+    in_turn = int(max(left, 0.0) * (1 - RESERVE) / per_set)  # sets that one process can do
+    sets = min(MOST_SETS, in_turn * jobs)
     return sets if sets >= 2 else 0

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import time
 import warnings
+from collections import Counter
 from collections.abc import Callable
+from functools import partial
 from importlib.util import find_spec
 from typing import Any, NamedTuple
 
@@ -14,7 +16,8 @@ from numpy.typing import NDArray
 from sklearn.model_selection import KFold, StratifiedKFold
 
 import nearbayes as nb
-from nearbayes.cli.models import make_estimator
+from nearbayes.cli.errors import UsageError
+from nearbayes.cli.models import ModelName, as_numbers, make_estimator
 from nearbayes.cli.schema import Schema, Task
 from nearbayes.core.progress import show_progress
 
@@ -42,18 +45,30 @@ class Scores(NamedTuple):
 
 
 class Comparison(NamedTuple):
-    """Table of methods, best first, and what to make of it in words."""
+    """Table of methods, best first; what to make of it, and methods that failed, in words."""
 
     table: pd.DataFrame
     verdict: str
-    score: str
+    notes: tuple[str, ...]
+
+
+class Fold(NamedTuple):
+    """One part of the rows to fit to, the other to score at."""
+
+    X: pd.DataFrame
+    y: NDArray[Any]
+    X_new: pd.DataFrame
+    y_new: NDArray[Any]
+
+
+Method = Callable[[Any, Fold], Scores]
 
 
 def compare(
     frame: pd.DataFrame,
     schema: Schema,
     *,
-    model: str,
+    model: ModelName,
     draws: int,
     folds: int,
     jobs: int,
@@ -62,97 +77,121 @@ def compare(
 ) -> Comparison:
     """Compare methods by cross-validation.
 
+    Losses are compared row by row with the best method's, and the standard error of the mean
+    difference is that of independent rows. Rows of different folds are not quite independent, as
+    any two folds share rows that they were trained on, and the best is the best of several: the
+    true error is somewhat larger, so that 2 standard errors are a weak sign and not a proof.
+
     Parameters
     ----------
     frame : DataFrame
     schema : Schema
     model : str
-        One of `nearbayes.cli.models.MODELS`.
+        One of `nearbayes.cli.models.ModelName`.
     draws, folds, jobs, seed : int
     progress : bool, optional
         Whether to show a bar; None shows it on a terminal.
     """
     X, y = schema.labelled(frame)
-    classifies = schema.task == "classification"
-    cutter = (StratifiedKFold if classifies else KFold)(folds, shuffle=True, random_state=seed)
+    cuts = _cuts(schema, X, y, folds, seed)
     run = {"n_draws": draws, "n_jobs": jobs, "random_state": seed, "progress": False}
-    methods = _methods(schema.task, run)
+    methods = {**_own(schema.task, run), **_peers(schema.task, seed)}
     parts: dict[str, list[Scores]] = {name: [] for name in methods}
-    seconds = dict.fromkeys(methods, 0.0)
-    order = []
+    seconds, failed = dict.fromkeys(methods, 0.0), dict[str, str]()
     with show_progress(folds * len(methods), np.inf, progress, "methods and folds") as advance:
-        for train, test in cutter.split(X, y):
-            order.append(test)
-            for name, score in methods.items():
+        for train, test in cuts:
+            fold = Fold(X.iloc[train], y[train], X.iloc[test], y[test])
+            for name in [each for each in methods if each not in failed]:
                 started = time.perf_counter()
                 estimator = make_estimator(model, schema.task, len(train))
-                parts[name].append(score(estimator, X.iloc[train], y[train], X.iloc[test], y[test]))
+                try:
+                    parts[name].append(methods[name](estimator, fold))
+                except Exception as error:
+                    if name in OURS:
+                        raise
+                    failed[name] = f"{name} is left out, as it failed: {error}"
                 seconds[name] += time.perf_counter() - started
                 advance()
-    joined = {name: _joined(scores, np.concatenate(order)) for name, scores in parts.items()}
-    return _summary(joined, seconds, "log score" if classifies else "CRPS")
+    order = np.concatenate([test for _, test in cuts])
+    joined = {name: _joined(parts[name], order) for name in methods if name not in failed}
+    score = "log score" if schema.classes else "CRPS"
+    return _summary(joined, seconds, score, tuple(failed.values()))
 
 
-def _methods(task: Task, run: dict[str, Any]) -> dict[str, Callable[..., Scores]]:
-    def ours(options: dict[str, Any]) -> Callable[..., Scores]:
-        return lambda *fold: _posterior(task, {**run, **options}, *fold)
+def _cuts(
+    schema: Schema, X: pd.DataFrame, y: NDArray[Any], folds: int, seed: int
+) -> list[tuple[NDArray[np.intp], NDArray[np.intp]]]:
+    """Rows to fit to and rows to score at, for every fold; every class in all of them."""
+    fewest = min(Counter(y.tolist()).values()) if schema.classes else len(y)
+    if folds > fewest:
+        what = "rows of the rarest class" if schema.classes else "rows"
+        raise UsageError(f"--folds must be at most the number of {what}, {fewest}, got {folds}.")
+    cutter = StratifiedKFold if schema.classes else KFold
+    return list(cutter(folds, shuffle=True, random_state=seed).split(X, y))
 
-    methods = {name: ours(options) for name, options in OURS.items()}
+
+def _own(task: Task, run: dict[str, Any]) -> dict[str, Method]:
+    def method(options: dict[str, Any]) -> Method:
+        return lambda estimator, fold: _posterior(task, {**run, **options}, estimator, fold)
+
+    return {name: method(options) for name, options in OURS.items()}
+
+
+def _peers(task: Task, seed: int) -> dict[str, Method]:
+    """Methods of other libraries, where these are installed."""
+    methods: dict[str, Method] = {}
     if find_spec("mapie") is not None and task == "regression":
-        methods["MAPIE (CV+)"] = _mapie
+        methods["MAPIE (CV+)"] = partial(_mapie, seed)
     if find_spec("ngboost") is not None:
-        methods["NGBoost"] = _ngboost_classes if task == "classification" else _ngboost_numbers
+        scored = _ngboost_classes if task == "classification" else _ngboost_numbers
+        methods["NGBoost"] = partial(scored, seed)
     return methods
 
 
-def _posterior(
-    task: Task, run: dict[str, Any], estimator: Any, X: Any, y: Any, X_new: Any, y_new: Any
-) -> Scores:
+def _posterior(task: Task, run: dict[str, Any], estimator: Any, fold: Fold) -> Scores:
     kind = nb.PosteriorClassifier if task == "classification" else nb.PosteriorRegressor
-    with warnings.catch_warnings():  # an ensemble of equal fits warns; the table shows it as well
-        warnings.simplefilter("ignore")
-        model = kind(estimator, calibration=None, **run).fit(X, y)
+    with warnings.catch_warnings():  # the table shows that it is the base model again
+        warnings.filterwarnings("ignore", "an ensemble of an algorithm without")
+        model = kind(estimator, calibration=None, **run).fit(fold.X, fold.y)
     if task == "classification":
-        return Scores(_log_loss(model.predict_proba(X_new), model.classes_, y_new), None, None)
-    quantiles, bounds = model.predict_quantiles(X_new, LEVELS), model.predict_interval(X_new)
-    return _of_quantiles(quantiles, bounds, y_new)
+        probability = model.predict_proba(fold.X_new)
+        return Scores(_log_loss(probability, model.classes_, fold.y_new), None, None)
+    quantiles = model.predict_quantiles(fold.X_new, LEVELS)
+    return _of_quantiles(quantiles, model.predict_interval(fold.X_new), fold.y_new)
 
 
-def _mapie(estimator: Any, X: Any, y: Any, X_new: Any, y_new: Any) -> Scores:
+def _mapie(seed: int, estimator: Any, fold: Fold) -> Scores:
     from mapie.regression import CrossConformalRegressor
 
-    model = CrossConformalRegressor(estimator, confidence_level=0.9, method="plus", cv=10)
-    bounds = model.fit_conformalize(X, y).predict_interval(X_new)[1][:, :, 0]
-    return Scores(None, *_covered(bounds, y_new))
+    model = CrossConformalRegressor(
+        estimator, confidence_level=0.9, method="plus", cv=10, random_state=seed
+    )
+    bounds = model.fit_conformalize(fold.X, fold.y).predict_interval(fold.X_new)[1][:, :, 0]
+    return Scores(None, *_covered(bounds, fold.y_new))
 
 
-def _ngboost_classes(estimator: Any, X: Any, y: Any, X_new: Any, y_new: Any) -> Scores:
+def _ngboost_classes(seed: int, estimator: Any, fold: Fold) -> Scores:
     from ngboost import NGBClassifier
     from ngboost.distns import k_categorical
 
-    classes, codes = np.unique(y, return_inverse=True)
-    encode = _encoder().fit(X)
-    model = NGBClassifier(Dist=k_categorical(len(classes)), verbose=False)
-    model.fit(encode.transform(X), codes)
-    probability = model.predict_proba(encode.transform(X_new))
-    return Scores(_log_loss(probability, classes, y_new), None, None)
+    classes, codes = np.unique(fold.y, return_inverse=True)
+    encode = as_numbers().fit(fold.X)
+    model = NGBClassifier(k_categorical(len(classes)), verbose=False, random_state=seed)
+    model.fit(encode.transform(fold.X), codes)
+    probability = model.predict_proba(encode.transform(fold.X_new))
+    return Scores(_log_loss(probability, classes, fold.y_new), None, None)
 
 
-def _ngboost_numbers(estimator: Any, X: Any, y: Any, X_new: Any, y_new: Any) -> Scores:
+def _ngboost_numbers(seed: int, estimator: Any, fold: Fold) -> Scores:
     from ngboost import NGBRegressor
 
-    encode = _encoder().fit(X)
-    normal = (
-        NGBRegressor(verbose=False).fit(encode.transform(X), y).pred_dist(encode.transform(X_new))
-    )
+    encode = as_numbers().fit(fold.X)
+    model = NGBRegressor(verbose=False, random_state=seed)
+    model.fit(encode.transform(fold.X), fold.y)
+    normal = model.pred_dist(encode.transform(fold.X_new))
     quantiles = np.stack([normal.ppf(level) for level in LEVELS], axis=1)
     bounds = np.stack([normal.ppf(0.05), normal.ppf(0.95)], axis=1)
-    return _of_quantiles(quantiles, bounds, y_new)
-
-
-def _encoder() -> Any:
-    """What makes numbers of categories and missing values: the first step of a linear model."""
-    return make_estimator("linear", "regression", 0).steps[0][1]
+    return _of_quantiles(quantiles, bounds, fold.y_new)
 
 
 def _log_loss(probability: Array, classes: NDArray[Any], y: NDArray[Any]) -> Array:
@@ -182,7 +221,9 @@ def _joined(folds: list[Scores], rows: NDArray[np.intp]) -> Scores:
     return Scores(*columns)
 
 
-def _summary(scores: dict[str, Scores], seconds: dict[str, float], score: str) -> Comparison:
+def _summary(
+    scores: dict[str, Scores], seconds: dict[str, float], score: str, notes: tuple[str, ...]
+) -> Comparison:
     rows = {
         name: {
             score: None if each.loss is None else each.loss.mean(),
@@ -196,7 +237,7 @@ def _summary(scores: dict[str, Scores], seconds: dict[str, float], score: str) -
     differences = {name: _against(scores, str(table.index[0]), str(name)) for name in table.index}
     table.insert(1, "worse by", [value[0] for value in differences.values()])
     table.insert(2, "standard error", [value[1] for value in differences.values()])
-    return Comparison(table.dropna(axis=1, how="all"), _verdict(table, score), score)
+    return Comparison(table.dropna(axis=1, how="all"), _verdict(table, score), notes)
 
 
 def _against(scores: dict[str, Scores], best: str, name: str) -> tuple[float, float]:

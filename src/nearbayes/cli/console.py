@@ -1,4 +1,4 @@
-"""Console: what is said to a person (on stderr) and to a machine (JSON on stdout)."""
+"""Console: what is said to a person, and to a machine (one JSON object on stdout)."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from rich.console import Console
-from rich.markup import escape
 from rich.table import Table
+from rich.text import Text
 
 __all__ = ["Speaker"]
 
@@ -30,25 +30,30 @@ class Speaker:
     quiet: bool = False
 
     @property
+    def silent(self) -> bool:
+        """Whether a person is told nothing."""
+        return self.as_json or self.quiet
+
+    @property
     def progress(self) -> bool | None:
         """Whether to show progress bars; None where there is a terminal."""
-        return False if self.as_json or self.quiet else None
+        return False if self.silent else None
 
     def say(self, text: str) -> None:
-        """A line for a person; names from the data are text, never markup."""
-        if not (self.as_json or self.quiet):
-            self._console.print(escape(text), highlight=False)
+        """A line for a person."""
+        if not self.silent:
+            Console(soft_wrap=True).print(_text(text))
 
     def table(self, title: str, columns: dict[str, list[Any]]) -> None:
         """A table for a person."""
-        if self.as_json or self.quiet:
+        if self.silent:
             return
-        table = Table(title=escape(title), title_justify="left")
+        table = Table(title=_text(title), title_justify="left")
         for number, name in enumerate(columns):
-            table.add_column(escape(name), justify="right" if number else "left")
+            table.add_column(_text(name), justify="right" if number else "left")
         for row in zip(*columns.values(), strict=True):
-            table.add_row(*(escape(_shown(cell)) for cell in row))
-        self._console.print(table)
+            table.add_row(*(_text(_shown(cell)) for cell in row))
+        Console().print(table)
 
     def result(self, found: dict[str, Any]) -> None:
         """The result, for a machine."""
@@ -57,11 +62,12 @@ class Speaker:
 
     def error(self, text: str) -> None:
         """One sentence on what went wrong."""
-        Console(stderr=True, soft_wrap=True).print(f"nearbayes: {escape(text)}", highlight=False)
+        Console(stderr=True, soft_wrap=True).print(_text(f"nearbayes: {text}"))
 
-    @property
-    def _console(self) -> Console:
-        return Console()
+
+def _text(text: str) -> Text:
+    """Names from the data are text: no markup, and no codes that a terminal would obey."""
+    return Text("".join(mark if mark.isprintable() or mark == "\n" else "�" for mark in text))
 
 
 def _shown(cell: Any) -> str:

@@ -12,11 +12,11 @@ from nearbayes.cli.modelfile import ModelFile
 from nearbayes.report.heldout import LEVELS, HeldOut
 from nearbayes.report.importance import importance
 
-__all__ = ["explain", "held_out_rows"]
+__all__ = ["explain", "rows_to_look_at"]
 
 
-def held_out_rows(made: ModelFile, frame: pd.DataFrame | None) -> tuple[pd.DataFrame, Any]:
-    """Rows to look at the model with: those given, else those that were held out."""
+def rows_to_look_at(made: ModelFile, frame: pd.DataFrame | None) -> tuple[pd.DataFrame, Any]:
+    """Inputs and outcomes to look at the model with: those given, else those held out."""
     rows = made.held_out if frame is None else frame
     if rows is None:
         raise UsageError("the model was fitted without held-out rows: give some with --data.")
@@ -26,15 +26,17 @@ def held_out_rows(made: ModelFile, frame: pd.DataFrame | None) -> tuple[pd.DataF
 def explain(made: ModelFile, frame: pd.DataFrame | None, coverage: float) -> dict[str, Any]:
     """Importances, largest first, with intervals and the chance of being the largest."""
     if coverage not in LEVELS:
-        raise UsageError(f"--coverage must be one of {', '.join(map(str, LEVELS))}.")
-    X, y = held_out_rows(made, frame)
+        raise UsageError(
+            f"--coverage must be one of {', '.join(map(str, LEVELS))}, got {coverage}."
+        )
+    X, y = rows_to_look_at(made, frame)
     held = HeldOut.of(made.model, X, y, np.random.default_rng(0), None, len(X))
     found = importance(held, np.random.default_rng(0))
     if found is None:
         raise UsageError("the model keeps predictions alone, which tell nothing of its inputs.")
-    bounds = found["intervals"][LEVELS.index(coverage)]
+    names, bounds = made.schema.input_names, found["intervals"][LEVELS.index(coverage)]
     table = {
-        "feature": found["name"],
+        "feature": [names[name] for name in found["name"]],
         "importance": found["mean"],
         "lower": bounds["lower"],
         "upper": bounds["upper"],

@@ -18,16 +18,18 @@ from sklearn.model_selection import train_test_split
 
 import nearbayes as nb
 from nearbayes.algorithms.adapters import fitting_of
-from nearbayes.cli.budget import plan_draws, plan_simulations
+from nearbayes.cli.budget import USUAL_DRAWS, plan_draws, plan_simulations
 from nearbayes.cli.errors import UsageError
-from nearbayes.cli.modelfile import ModelFile
-from nearbayes.cli.models import make_estimator
+from nearbayes.cli.modelfile import ModelFile, settings_of
+from nearbayes.cli.models import ModelName, make_estimator
+from nearbayes.cli.outputs import check_output
 from nearbayes.cli.schema import Schema, Task
 from nearbayes.core.executor import timed_on_one_thread
+from nearbayes.core.progress import in_words
+from nearbayes.estimators.face import Method
 
 __all__ = ["Options", "fit"]
 
-USUAL_DRAWS = 50
 DRAWS_OF_BAGGING = 20
 FEWEST_ROWS = 20
 Say = Callable[[str], None]
@@ -39,15 +41,26 @@ class Options:
 
     target: str
     task: Task | None = None
-    model: str = "hist"
+    model: ModelName = "hist"
     draws: int | None = None
     refits: int | None = None
-    method: str = "martingale"
+    method: Method = "martingale"
     holdout: float = 0.2
     seed: int = 0
     jobs: int = 1
     calibration: bool = True
     budget: float | None = None
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.holdout < 1:
+            raise UsageError(
+                f"--holdout must be a share from 0 to less than 1, got {self.holdout}."
+            )
+
+    @property
+    def processes(self) -> int:
+        """Processes that work at a time."""
+        return int(joblib.effective_n_jobs(self.jobs))
 
     @property
     def lasting(self) -> dict[str, Any]:
@@ -57,42 +70,57 @@ class Options:
 
 
 @dataclass(frozen=True)
-class _Clock:
-    budget: float | None
+class _Work:
+    """Rows to learn from, with what was asked and the time there is."""
+
+    X: pd.DataFrame
+    y: NDArray[Any]
+    options: Options
+    say: Say
     started: float = field(default_factory=time.perf_counter)
 
     @property
-    def left(self) -> float:
+    def seconds_left(self) -> float:
         """Seconds until the budget is used up."""
-        used = time.perf_counter() - self.started
-        return np.inf if self.budget is None else self.budget - used
+        budget = np.inf if self.options.budget is None else self.options.budget
+        return budget - (time.perf_counter() - self.started)
 
 
-def fit(frame: pd.DataFrame, options: Options, output: Path, say: Say, progress: bool) -> ModelFile:
+def fit(
+    frame: pd.DataFrame, schema: Schema, options: Options, output: Path, say: Say, progress: Any
+) -> ModelFile:
     """Fit a posterior to the rows of a file and write it to `output`.
 
     A file at `output` that was stopped early, of the same data and options, is taken up again.
+
+    Parameters
+    ----------
+    frame : DataFrame
+    schema : Schema
+    options : Options
+    output : Path
+    say : callable
+        Takes a line for the user.
+    progress : bool or None
+        Whether to show bars; None shows them on a terminal.
     """
-    clock = _Clock(options.budget)
-    schema = Schema.found(frame, options.target, options.task)
+    check_output(output)
     train, held_out = _split(frame, schema, options)
-    X, y = schema.labelled(train)
-    if len(y) < FEWEST_ROWS:
-        raise UsageError(f"{len(y)} rows are too few to learn from: {FEWEST_ROWS} or more.")
-    model = _posterior(options, schema.task, len(y), progress)
-    settings = {**options.lasting, "data": _fingerprint(train), "rows": len(y)}
+    work = _Work(*schema.labelled(train), options, say)
+    if len(work.y) < FEWEST_ROWS:
+        raise UsageError(f"{len(work.y)} rows are too few to learn from: {FEWEST_ROWS} or more.")
+    settings = {**options.lasting, "data": _fingerprint(train), "rows": len(work.y)}
+    model = _posterior(options, schema.task, len(work.y), progress)
     earlier = _earlier(output, settings)
     if earlier is not None:
-        model.set_params(warm_start=True, n_refits=earlier.settings["n_refits"])
-        model.posterior_ = earlier.model.posterior_
-        say(f"going on with {len(earlier.model.posterior_)} draws of {output}")
+        _take_up(model, earlier, options)
+        say(f"going on with {len(model.posterior_)} draws of {output}")
     elif options.budget is not None:
-        _plan(model, X, y, options, clock, say)
-    model.fit(X, y)
-    settings["n_refits"] = model.n_refits
-    if not model.posterior_.provenance.interrupted:
-        _calibrate(model, X, y, options, clock, say)
-    bagging = _bagging(model, X, y, schema, held_out, options, clock)
+        _plan(model, work)
+    model.fit(work.X, work.y).set_params(warm_start=False)
+    rows = None if held_out is None else schema.labelled(held_out)[0]
+    stopped, bagging = _calibrated_and_compared(model, rows, work)
+    settings |= {"n_refits": model.n_refits, "stopped": stopped}
     made = ModelFile(model, schema, settings, held_out, bagging)
     made.write(output)
     return made
@@ -102,21 +130,25 @@ def _split(
     frame: pd.DataFrame, schema: Schema, options: Options
 ) -> tuple[pd.DataFrame, pd.DataFrame | None]:
     """Rows to learn from, and rows held out at random, with all classes in both."""
-    if not 0 <= options.holdout < 1:
-        raise UsageError(f"--holdout must be a share from 0 to less than 1, got {options.holdout}.")
-    if options.holdout == 0:
-        return frame, None
     rows = schema.usable(frame)
-    train, held_out = train_test_split(
-        np.arange(len(rows)),
-        test_size=options.holdout,
-        random_state=options.seed,
-        stratify=schema.outcomes(rows) if schema.task == "classification" else None,
-    )
+    if options.holdout == 0:
+        return rows, None
+    try:
+        train, held_out = train_test_split(
+            np.arange(len(rows)),
+            test_size=options.holdout,
+            random_state=options.seed,
+            stratify=schema.outcomes(rows) if schema.classes else None,
+        )
+    except ValueError as error:
+        raise UsageError(
+            f"--holdout {options.holdout} of {len(rows)} rows leaves too few rows on one side: "
+            "choose another share, or 0 for none."
+        ) from error
     return rows.iloc[np.sort(train)], rows.iloc[np.sort(held_out)]
 
 
-def _posterior(options: Options, task: Task, n_rows: int, progress: bool) -> Any:
+def _posterior(options: Options, task: Task, n_rows: int, progress: bool | None) -> Any:
     kind = nb.PosteriorClassifier if task == "classification" else nb.PosteriorRegressor
     return kind(
         make_estimator(options.model, task, n_rows),
@@ -130,70 +162,98 @@ def _posterior(options: Options, task: Task, n_rows: int, progress: bool) -> Any
     )
 
 
-def _plan(
-    model: Any, X: pd.DataFrame, y: NDArray[Any], options: Options, clock: _Clock, say: Say
-) -> None:
+def _take_up(model: Any, earlier: ModelFile, options: Options) -> None:
+    """Let a model go on from the draws of a stopped fit, as that had planned."""
+    draws = earlier.model.n_draws if options.draws is None else options.draws
+    model.set_params(warm_start=True, n_refits=earlier.settings["n_refits"], n_draws=draws)
+    model.posterior_ = earlier.model.posterior_
+
+
+def _plan(model: Any, work: _Work) -> None:
     """Set draws and refits of the model to what there is time for."""
-    codes = np.unique(y, return_inverse=True)[1] if y.dtype.kind in "UO" else y
-    _, seconds = timed_on_one_thread(lambda: clone(model.estimator).fit(X, codes))
+    options = work.options
+    codes = np.unique(work.y, return_inverse=True)[1] if work.y.dtype.kind == "U" else work.y
+    _, seconds = timed_on_one_thread(lambda: clone(model.estimator).fit(work.X, codes))
     usual = fitting_of(model.estimator, {}).preferred_schedule(options.refits)
-    refits = len(usual.blocks(len(y))) if options.method == "martingale" else 1
-    jobs = joblib.effective_n_jobs(options.jobs)
-    calibrated = options.calibration
-    plan = plan_draws(clock.left, seconds, jobs, options.draws, refits, calibrated)
+    refits = len(usual.blocks(len(work.y))) if options.method == "martingale" else 1
+    plan = plan_draws(
+        work.seconds_left, seconds, options.processes, options.draws, refits, options.calibration
+    )
     model.set_params(n_draws=plan.draws)
     if options.method == "martingale":
         model.set_params(n_refits=plan.refits)
-    say(f"one fit takes {seconds:.2g} s: {plan.draws} draws of {plan.refits} refits")
+    work.say(f"one fit takes {seconds:.2g} s: {plan.draws} draws of {plan.refits} refits")
+    needed = seconds * plan.draws * plan.refits / options.processes
+    if needed > work.seconds_left:
+        work.say(f"the time budget is too short: these draws take about {in_words(needed)}")
 
 
-def _calibrate(
-    model: Any, X: pd.DataFrame, y: NDArray[Any], options: Options, clock: _Clock, say: Say
-) -> None:
+def _calibrated_and_compared(
+    model: Any, rows: pd.DataFrame | None, work: _Work
+) -> tuple[bool, Any]:
+    """Calibrate intervals and make bagging to compare with; Ctrl-C leaves that for another time.
+
+    Returns
+    -------
+    (bool, model or None)
+        Whether the user stopped the fit, and bagging.
+    """
+    if model.posterior_.provenance.interrupted:
+        return True, None
+    try:
+        _calibrate(model, work)
+        bagging = None if rows is None else _bagging(model, rows, work)
+    except KeyboardInterrupt:
+        return True, None
+    if bagging is not None and bagging.posterior_.provenance.interrupted:
+        return True, None
+    return False, bagging
+
+
+def _calibrate(model: Any, work: _Work) -> None:
     """Calibrate intervals, where the learner needs it and there is time."""
-    flexible = model.posterior_.algorithm.fitting.is_flexible
-    if not options.calibration or not flexible or len(model.posterior_) < 2:
+    posterior = model.posterior_
+    flexible = posterior.algorithm.fitting.is_flexible
+    if not work.options.calibration or not flexible or len(posterior) < 2:
         return
-    per_draw = model.posterior_.provenance.seconds["per_draw"]
-    jobs = joblib.effective_n_jobs(options.jobs)
-    sets = plan_simulations(clock.left, per_draw, jobs, len(model.posterior_))
+    sets = None
+    if work.options.budget is not None:
+        per_draw = posterior.provenance.seconds["per_draw"]
+        jobs = work.options.processes
+        sets = plan_simulations(work.seconds_left, per_draw, jobs, len(posterior))
     if sets == 0:
-        say("no time is left to calibrate intervals: they may cover too little")
+        work.say("no time is left to calibrate intervals: they may cover too little")
         return
-    model.calibrate(X, y, n_sets=sets)
+    model.calibrate(work.X, work.y, n_sets=sets)
 
 
-def _bagging(
-    model: Any,
-    X: pd.DataFrame,
-    y: NDArray[Any],
-    schema: Schema,
-    held_out: pd.DataFrame | None,
-    options: Options,
-    clock: _Clock,
-) -> Any:
+def _bagging(model: Any, rows: pd.DataFrame, work: _Work) -> Any:
     """Bagging of the same model, to compare with; if there is no time for it, None."""
     source = model.posterior_.provenance
     draws = min(DRAWS_OF_BAGGING, len(model.posterior_))
     refits = max(1, len(source.blocks))
-    needed = draws * source.seconds["per_draw"] / refits / joblib.effective_n_jobs(options.jobs)
-    if held_out is None or source.interrupted or needed > clock.left:
+    needed = draws * source.seconds["per_draw"] / refits / work.options.processes
+    if needed > work.seconds_left:
         return None
-    rows, _ = schema.labelled(held_out)
-    other = clone(model).set_params(method="bootstrap", n_draws=draws, warm_start=False)
-    return other.fit(X, y, predict_on=rows)
+    bagging = clone(model).set_params(method="bootstrap", n_draws=draws)
+    return bagging.fit(work.X, work.y, predict_on=rows)
 
 
 def _earlier(output: Path, settings: dict[str, Any]) -> ModelFile | None:
     """A stopped fit of the same data and options, if `output` is one."""
-    if not output.is_file():
+    if not output.exists():
         return None
-    found = ModelFile.read(output)
-    stopped = found.model.posterior_.provenance.interrupted
-    same = all(found.settings.get(name) == value for name, value in settings.items())
-    return found if stopped and same else None
+    try:
+        found = settings_of(output)
+    except UsageError as error:
+        raise UsageError(
+            f"--output {output} is there, and nearbayes fit did not write it: name another file."
+        ) from error
+    same = all(found.get(name) == value for name, value in settings.items())
+    return ModelFile.read(output) if found.get("stopped") and same else None
 
 
 def _fingerprint(frame: pd.DataFrame) -> str:
     rows = pd.util.hash_pandas_object(frame.astype(str), index=False)
-    return hashlib.sha256(rows.to_numpy().tobytes()).hexdigest()
+    names = "\n".join(frame.columns).encode()
+    return hashlib.sha256(names + rows.to_numpy().tobytes()).hexdigest()

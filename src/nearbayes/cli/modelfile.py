@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass
 from io import BytesIO
 from pathlib import Path
@@ -16,7 +17,7 @@ from nearbayes.cli.errors import UsageError
 from nearbayes.cli.schema import Schema
 from nearbayes.io import FileRefused, attachments
 
-__all__ = ["ModelFile"]
+__all__ = ["ModelFile", "settings_of"]
 
 ABOUT, HELD_OUT, BAGGING = "about.json", "held_out.csv", "bagging.nearbayes"
 
@@ -30,7 +31,8 @@ class ModelFile:
     model : PosteriorClassifier or PosteriorRegressor
     schema : Schema
     settings : dict
-        Options of the fit and a fingerprint of its data, to tell whether it can go on.
+        Options of the fit and a fingerprint of its data, to tell whether it can go on; "stopped"
+        says whether there is anything to go on with.
     held_out : DataFrame or None
         Rows of the data file that the fit has not seen, as they were.
     bagging : PosteriorClassifier or PosteriorRegressor or None
@@ -57,28 +59,43 @@ class ModelFile:
     @classmethod
     def read(cls, path: Path) -> ModelFile:
         """Read what `write` wrote."""
-        if not path.is_file():
-            raise UsageError(f"{path} is not there: make it with nearbayes fit.")
+        attached = _attached(path)
         try:
-            attached = attachments(path)
             model = nb.load(path)
+            bagging = _loaded(attached[BAGGING]) if BAGGING in attached else None
         except FileRefused as error:
             raise UsageError(str(error)) from error
-        if ABOUT not in attached:
-            raise UsageError(
-                f"{path} was not written by nearbayes fit, so it does not know its columns: load "
-                "it in Python with nearbayes.load."
-            )
-        about = json.loads(attached[ABOUT])
-        held_out = attached.get(HELD_OUT)
-        bagging = attached.get(BAGGING)
-        return cls(
-            model,
-            Schema.from_json(about["schema"]),
-            about["settings"],
-            None if held_out is None else pd.read_csv(BytesIO(held_out), dtype=str),
-            None if bagging is None else _loaded(bagging),
+        try:
+            about = json.loads(attached[ABOUT])
+            schema, settings = Schema.from_json(about["schema"]), dict(about["settings"])
+            held_out = _rows_of(attached[HELD_OUT]) if HELD_OUT in attached else None
+        except (ValueError, KeyError, TypeError) as error:
+            raise UsageError(f"{path} does not know its columns any more: fit again.") from error
+        return cls(model, schema, settings, held_out, bagging)
+
+
+def settings_of(path: Path) -> dict[str, Any]:
+    """Settings in a model file, without loading its model."""
+    return dict(json.loads(_attached(path)[ABOUT])["settings"])
+
+
+def _attached(path: Path) -> Mapping[str, bytes]:
+    if not path.is_file():
+        raise UsageError(f"{path} is not there: make it with nearbayes fit.")
+    try:
+        attached = attachments(path)
+    except FileRefused as error:
+        raise UsageError(str(error)) from error
+    if ABOUT not in attached:
+        raise UsageError(
+            f"{path} was not written by nearbayes fit, so it does not know its columns: load it in "
+            "Python with nearbayes.load."
         )
+    return attached
+
+
+def _rows_of(data: bytes) -> pd.DataFrame:
+    return pd.read_csv(BytesIO(data), dtype=str)
 
 
 def _loaded(data: bytes) -> Any:

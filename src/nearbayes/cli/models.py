@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from importlib.util import find_spec
-from typing import Any
+from typing import Any, Literal
 
 from sklearn.compose import ColumnTransformer, make_column_selector
 from sklearn.ensemble import (
@@ -23,30 +23,28 @@ from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from nearbayes.cli.errors import UsageError
 from nearbayes.cli.schema import Task
 
-__all__ = ["MODELS", "make_estimator"]
+__all__ = ["ModelName", "as_numbers", "make_estimator"]
 
+ModelName = Literal["hist", "xgboost", "lightgbm", "forest", "linear", "gp"]
 MOST_ROWS_OF_GP = 2_000
 
 
-def make_estimator(name: str, task: Task, n_rows: int) -> Any:
+def make_estimator(name: ModelName, task: Task, n_rows: int) -> Any:
     """An estimator for tables of numbers, categories and missing values.
 
     Parameters
     ----------
-    name : str
-        One of `MODELS`.
+    name : "hist", "xgboost", "lightgbm", "forest", "linear" or "gp"
     task : "classification" or "regression"
     n_rows : int
         Rows that it will be fitted to.
     """
-    if name not in MODELS:
-        raise UsageError(f"--model must be one of {', '.join(MODELS)}, got {name!r}.")
     if name == "gp" and n_rows > MOST_ROWS_OF_GP:
         raise UsageError(
             f"--model gp takes up to {MOST_ROWS_OF_GP} rows, got {n_rows}: use another model, such "
             "as hist."
         )
-    if find_spec(name) is None and name in ("xgboost", "lightgbm"):
+    if name in ("xgboost", "lightgbm") and find_spec(name) is None:
         raise UsageError(f"--model {name} needs it installed: pip install 'nearbayes[{name}]'.")
     return MODELS[name](task == "classification")
 
@@ -72,22 +70,22 @@ def _lightgbm(classifies: bool) -> Any:
 
 def _forest(classifies: bool) -> Any:
     kind = RandomForestClassifier if classifies else RandomForestRegressor
-    return make_pipeline(_as_numbers(), kind(min_samples_leaf=3))
+    return make_pipeline(as_numbers(), kind(min_samples_leaf=3))
 
 
 def _linear(classifies: bool) -> Any:
     last = LogisticRegression(max_iter=1_000) if classifies else Ridge()
-    return make_pipeline(_as_numbers(), last)
+    return make_pipeline(as_numbers(), last)
 
 
 def _gp(classifies: bool) -> Any:
     if classifies:
-        return make_pipeline(_as_numbers(), GaussianProcessClassifier(RBF(3.0)))
+        return make_pipeline(as_numbers(), GaussianProcessClassifier(RBF(3.0)))
     kernel = RBF(3.0) + WhiteKernel(0.1)
-    return make_pipeline(_as_numbers(), GaussianProcessRegressor(kernel, normalize_y=True))
+    return make_pipeline(as_numbers(), GaussianProcessRegressor(kernel, normalize_y=True))
 
 
-def _as_numbers() -> ColumnTransformer:
+def as_numbers() -> ColumnTransformer:
     """Numbers filled in and scaled; categories, a missing one too, as columns of 0 and 1."""
     numbers: Pipeline = make_pipeline(SimpleImputer(strategy="median"), StandardScaler())
     categories = OneHotEncoder(handle_unknown="ignore", sparse_output=False)
@@ -99,7 +97,7 @@ def _as_numbers() -> ColumnTransformer:
     )
 
 
-MODELS: dict[str, Callable[[bool], Any]] = {
+MODELS: dict[ModelName, Callable[[bool], Any]] = {
     "hist": _hist,
     "xgboost": _xgboost,
     "lightgbm": _lightgbm,

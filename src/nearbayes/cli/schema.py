@@ -1,11 +1,13 @@
-"""Schema: what each column of a data file is, found out once and held against later files.
+"""Schema: what a data file holds, found out once and held against later files.
 
-Everything that was decided is in `Column.note`, to be shown; nothing is treated in silence.
+Everything that was decided is in notes, to be shown; nothing is treated in silence.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import re
+from collections import Counter
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
@@ -13,84 +15,18 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from nearbayes.cli.cells import as_numbers, is_missing, without_missing
+from nearbayes.cli.columns import MOSTLY, Column, counted, joined, listed
 from nearbayes.cli.errors import UsageError
 
-__all__ = ["Column", "Schema", "Task"]
+__all__ = ["Schema", "Task"]
 
 Task = Literal["classification", "regression"]
-Kind = Literal["number", "category", "date", "left out"]
 
-MOSTLY = 0.95  # share of values that makes a column of numbers or dates one
-MOST_LEVELS = 100  # categories kept; rarer ones are put together
 MOST_CLASSES = 50
 FEW_WHOLE_NUMBERS = 10  # a target with no more different whole numbers is taken for classes
 FEWEST_ROWS = 5  # of a class
-OTHER = "(other)"
-MISSING = ("", "na", "n/a", "nan", "null", "none", "?", "-")
-DATE_PARTS = ("days", "month", "weekday")
-
-
-@dataclass(frozen=True)
-class Column:
-    """One column of the file.
-
-    Attributes
-    ----------
-    name : str
-    kind : "number", "category", "date" or "left out"
-    levels : tuple of str
-        Categories, the commonest first.
-    note : str
-        What a reader should know of its treatment.
-    """
-
-    name: str
-    kind: Kind
-    levels: tuple[str, ...] = ()
-    note: str = ""
-
-    @classmethod
-    def seen(cls, name: str, values: pd.Series) -> Column:
-        """Find out what a column is."""
-        present = _without_missing(values)
-        n_distinct = present.nunique()
-        if n_distinct == 0:
-            return cls(name, "left out", note="all missing")
-        if n_distinct == 1:
-            return cls(name, "left out", note=f"always {str(present.iloc[0])[:30]!r}")
-        missing = _counted(len(values) - len(present), "missing")
-        if pd.api.types.is_datetime64_any_dtype(present):
-            return cls(name, "date", note=missing)
-        numbers = _as_numbers(present)
-        bad = int(numbers.isna().sum())
-        if bad <= (1 - MOSTLY) * len(present):
-            return cls(
-                name, "number", note=_joined(missing, _counted(bad, "no number, so missing"))
-            )
-        if _as_dates(present).notna().mean() >= MOSTLY:
-            return cls(name, "date", note=missing)
-        if n_distinct == len(present) and len(present) > MOST_LEVELS:
-            return cls(name, "left out", note="text that is different in every row")
-        levels = present.astype(str).value_counts().index.tolist()
-        rare = _counted(max(0, len(levels) - MOST_LEVELS), f"rare categories taken as {OTHER!r}")
-        return cls(name, "category", tuple(levels[:MOST_LEVELS]), _joined(missing, rare))
-
-    def read(self, values: pd.Series) -> dict[str, pd.Series]:
-        """The column as models take it; a date becomes three columns."""
-        if self.kind == "left out":
-            return {}
-        present = values.where(~_is_missing(values))
-        if self.kind == "number":
-            return {self.name: _as_numbers(present)}
-        if self.kind == "date":
-            dates = _as_dates(present)
-            parts = ((dates - pd.Timestamp(1970, 1, 1)).dt.days, dates.dt.month, dates.dt.weekday)
-            names = (f"{self.name} ({part})" for part in DATE_PARTS)
-            return {name: part.astype(float) for name, part in zip(names, parts, strict=True)}
-        text = present.astype("string").where(present.notna())
-        known = text.isin(self.levels) | text.isna()
-        kept = text.where(known, OTHER).astype(object).where(text.notna(), None)
-        return {self.name: pd.Series(pd.Categorical(kept, [*self.levels, OTHER]), values.index)}
+WHOLE_NUMBER = re.compile(r"^(-?\d+)\.0+$")
 
 
 @dataclass(frozen=True)
@@ -119,11 +55,12 @@ class Schema:
         """Find out what the columns of a frame are, and what is to be done with the target."""
         if target not in frame.columns:
             raise UsageError(
-                f"--target {target!r} is no column of the file, which has {_listed(frame.columns)}."
+                f"--target {target!r} is no column of the file, which has {listed(frame.columns)}."
             )
         columns = tuple(Column.seen(name, frame[name]) for name in frame.columns if name != target)
         if all(column.kind == "left out" for column in columns):
             raise UsageError("no column but the target says anything: all are empty or constant.")
+        _check_clashes(columns)
         task = _task(frame[target], target) if task is None else task
         if task == "regression":
             return cls(columns, target, task, note=_unusable(frame[target], target))
@@ -143,15 +80,40 @@ class Schema:
 
     def inputs(self, frame: pd.DataFrame) -> pd.DataFrame:
         """The inputs as models take them: numbers and categories."""
-        needed = [column for column in self.columns if column.kind != "left out"]
-        missing = [column.name for column in needed if column.name not in frame.columns]
-        if missing:
-            raise UsageError(f"the file lacks columns that the model was trained on: {missing}.")
-        read: dict[str, pd.Series] = {}
-        for column in needed:
-            read |= column.read(frame[column.name])
-            _check_numbers(column, frame[column.name], read)
-        return pd.DataFrame(read, index=frame.index).reset_index(drop=True)
+        self.check_columns(frame)
+        read = [column.read(frame[column.name]) for column in self.used]
+        inputs = {name: values for each in read for name, values in each.items()}
+        return pd.DataFrame(inputs, index=frame.index).reset_index(drop=True)
+
+    @property
+    def used(self) -> list[Column]:
+        """Columns that are not left out."""
+        return [column for column in self.columns if column.kind != "left out"]
+
+    @property
+    def input_names(self) -> dict[str, str]:
+        """Names of the inputs for models, and for people."""
+        return {key: name for column in self.used for key, name in column.inputs.items()}
+
+    def check_columns(self, frame: pd.DataFrame) -> None:
+        """Refuse a file without the columns of the training."""
+        lacking = [column.name for column in self.used if column.name not in frame.columns]
+        if lacking:
+            raise UsageError(
+                f"the file lacks columns that the model was trained on: {listed(lacking)}."
+            )
+
+    def surprises(self, frame: pd.DataFrame) -> list[str]:
+        """What in a later file is not as in the training, and what is done about it."""
+        self.check_columns(frame)
+        said = {column.name: column.surprises(frame[column.name]) for column in self.used}
+        known = {self.target, *(column.name for column in self.columns)}
+        extra = [name for name in frame.columns if name not in known]
+        return [f"column {name!r}: {what}" for name, what in said.items() if what] + (
+            [f"columns that the training did not have are not used: {listed(extra)}"]
+            if extra
+            else []
+        )
 
     def labelled(self, frame: pd.DataFrame) -> tuple[pd.DataFrame, NDArray[Any]]:
         """Inputs and outcomes of the rows whose target can be used."""
@@ -162,9 +124,9 @@ class Schema:
         """Rows with a target: a number, or one of the classes."""
         if self.target not in frame.columns:
             raise UsageError(f"the file lacks the target {self.target!r}.")
-        values = frame[self.target].where(~_is_missing(frame[self.target]))
+        values = frame[self.target].where(~is_missing(frame[self.target]))
         numbers = self.task == "regression"
-        usable = _as_numbers(values).notna() if numbers else values.map(_label).isin(self.classes)
+        usable = as_numbers(values).notna() if numbers else values.map(_label).isin(self.classes)
         if not usable.any():
             raise UsageError(f"no row has a target {self.target!r} that can be used.")
         return frame[usable]
@@ -172,15 +134,23 @@ class Schema:
     def outcomes(self, frame: pd.DataFrame) -> NDArray[Any]:
         """Numbers, or classes as text, of rows that have them."""
         if self.task == "regression":
-            return np.asarray(_as_numbers(frame[self.target]))
+            return np.asarray(as_numbers(frame[self.target]))
         return np.asarray(frame[self.target].map(_label), dtype=str)
 
 
+def _check_clashes(columns: tuple[Column, ...]) -> None:
+    """Refuse columns of which models would get inputs of the same name."""
+    names = Counter(name for column in columns for name in column.inputs)
+    twice = [name for name, times in names.items() if times > 1]
+    if twice:
+        raise UsageError(f"two columns are to be called {twice[0]!r} for the model: rename one.")
+
+
 def _task(values: pd.Series, target: str) -> Task:
-    present = _without_missing(values)
+    present = without_missing(values)
     if present.empty:
         raise UsageError(f"the target {target!r} is missing in every row.")
-    numbers = _as_numbers(present)
+    numbers = as_numbers(present)
     if numbers.notna().mean() < MOSTLY:
         return "classification"
     distinct = numbers.dropna().unique()
@@ -190,20 +160,20 @@ def _task(values: pd.Series, target: str) -> Task:
 
 def _unusable(values: pd.Series, target: str) -> str:
     """Check a target of numbers; say how many rows are of no use."""
-    y = _as_numbers(_without_missing(values))
+    y = as_numbers(without_missing(values))
     if y.isna().mean() > 1 - MOSTLY:
-        example = _without_missing(values)[y.isna()].iloc[0]
+        example = without_missing(values)[y.isna()].iloc[0]
         raise UsageError(
             f"the target {target!r} is not made of numbers ({str(example)[:30]!r}): use --task "
             "classification."
         )
     if y.nunique() < 2:
         raise UsageError(f"the target {target!r} is always the same: there is nothing to learn.")
-    return _counted(len(values) - int(y.notna().sum()), "rows without a target left out")
+    return counted(len(values) - int(y.notna().sum()), "rows without a target left out")
 
 
 def _with_classes(columns: tuple[Column, ...], values: pd.Series, target: str) -> Schema:
-    counts = _without_missing(values).map(_label).value_counts()
+    counts = without_missing(values).map(_label).value_counts()
     kept, rare = counts[counts >= FEWEST_ROWS], counts[counts < FEWEST_ROWS]
     if len(counts) > MOST_CLASSES and len(kept) < len(counts) / 2:
         raise UsageError(
@@ -215,63 +185,15 @@ def _with_classes(columns: tuple[Column, ...], values: pd.Series, target: str) -
     if len(kept) < 2:
         raise UsageError(
             f"the target {target!r} has fewer than two classes of {FEWEST_ROWS} rows or more: "
-            f"{_listed(counts.index)}."
+            f"{listed(counts.index)}."
         )
-    note = _joined(
-        _counted(int(_is_missing(values).sum()), "rows without a target left out"),
-        _counted(int(rare.sum()), f"rows left out, of classes too rare: {_listed(rare.index)}"),
+    note = joined(
+        counted(int(is_missing(values).sum()), "rows without a target left out"),
+        counted(int(rare.sum()), f"rows left out, of classes too rare: {listed(rare.index)}"),
     )
     return Schema(columns, target, "classification", tuple(sorted(kept.index)), note)
 
 
 def _label(value: Any) -> Any:
-    """A class as text; a whole number without its ".0"."""
-    whole = isinstance(value, float) and value.is_integer()
-    return None if pd.isna(value) else str(int(value) if whole else value)
-
-
-def _is_missing(values: pd.Series) -> pd.Series:
-    if values.dtype.kind in "biufM":
-        return values.isna()
-    return values.isna() | values.astype(str).str.strip().str.lower().isin(MISSING)
-
-
-def _without_missing(values: pd.Series) -> pd.Series:
-    return values[~_is_missing(values)]
-
-
-def _as_numbers(values: pd.Series) -> pd.Series:
-    """Numbers, missing where there is none; infinite ones are missing, too."""
-    numbers = pd.to_numeric(values, errors="coerce").astype(float)
-    return numbers.where(np.isfinite(numbers))
-
-
-def _as_dates(values: pd.Series) -> pd.Series:
-    if pd.api.types.is_datetime64_any_dtype(values):
-        return values.dt.tz_localize(None)
-    dates = pd.to_datetime(values, errors="coerce", format="ISO8601", utc=True)
-    return dates.dt.tz_localize(None)
-
-
-def _check_numbers(column: Column, given: pd.Series, read: Mapping[str, pd.Series]) -> None:
-    if column.kind != "number":
-        return
-    present = _without_missing(given)
-    if len(present) and read[column.name].isna().all():
-        raise UsageError(
-            f"column {column.name!r} held numbers in training, but here no number: "
-            f"{str(present.iloc[0])[:30]!r}."
-        )
-
-
-def _counted(n: int, what: str) -> str:
-    return f"{n} {what}" if n else ""
-
-
-def _joined(*notes: str) -> str:
-    return "; ".join(note for note in notes if note)
-
-
-def _listed(names: Sequence[Any]) -> str:
-    shown = ", ".join(repr(str(name)[:40]) for name in list(names)[:8])
-    return shown + (f" and {len(names) - 8} more" if len(names) > 8 else "")
+    """A class as text; a whole number without its ".0", whichever way the file writes it."""
+    return None if pd.isna(value) else WHOLE_NUMBER.sub(r"\1", str(value))

@@ -12,7 +12,7 @@ from nearbayes.cli.schema import Schema
 from nearbayes.core.progress import in_words
 from nearbayes.metrics import accuracy, coverage, log_score
 
-__all__ = ["summary", "treatment"]
+__all__ = ["summary", "summary_lines", "treatment"]
 
 MOST_COLUMNS = 30
 
@@ -38,23 +38,36 @@ def treatment(schema: Schema, n_rows: int) -> tuple[str, dict[str, list[Any]]]:
 
 
 def summary(made: ModelFile, path: Path) -> dict[str, Any]:
-    """What a fit gave: numbers for machines, and lines for people."""
+    """What a fit gave, for machines."""
     source = made.model.posterior_.provenance
-    found: dict[str, Any] = {
+    return {
         "model": str(path),
         "bytes": path.stat().st_size,
         "task": made.schema.task,
         "rows": made.settings["rows"],
         "draws": len(made.model.posterior_),
-        "draws asked": source.n_draws,
+        "draws_asked": source.n_draws,
         "refits": len(source.blocks),
         "seed": source.seed,
         "seconds": source.seconds,
-        "interrupted": source.interrupted,
+        "stopped": made.settings["stopped"],
         "calibration": None if made.model.calibration_ is None else str(made.model.calibration_),
-        "held out": _scores(made),
+        "held_out": _scores(made),
     }
-    return {**found, "lines": _lines(found, made)}
+
+
+def summary_lines(found: dict[str, Any], made: ModelFile) -> list[str]:
+    """The same for people."""
+    lines: list[str] = made.model.posterior_.summary().splitlines()
+    lines.append(f"intervals: {found['calibration'] or 'not calibrated'}")
+    if found["held_out"]:
+        scores = {name: value for name, value in found["held_out"].items() if name != "rows"}
+        said = ", ".join(f"{name.replace('_', ' ')} {value:.4g}" for name, value in scores.items())
+        lines.append(f"at {found['held_out']['rows']} held-out rows: {said}")
+    took = in_words(found["seconds"]["total"])
+    lines.append(f"{found['model']} ({found['bytes'] / 1e6:.2f} MB, draws took {took})")
+    lines.append(f"next: nearbayes report {found['model']}")
+    return lines
 
 
 def _scores(made: ModelFile) -> dict[str, float] | None:
@@ -68,27 +81,14 @@ def _scores(made: ModelFile) -> dict[str, float] | None:
         codes, mean = np.searchsorted(made.model.classes_, y), made.model.predict_proba(X)
         return {
             "rows": len(y),
-            "log score": float(log_score(codes, mean)),
-            "log score of the base model": float(log_score(codes, base)),
+            "log_score": float(log_score(codes, mean)),
+            "log_score_of_base_model": float(log_score(codes, base)),
             "accuracy": float(accuracy(codes, mean)),
         }
     mean, covered = made.model.predict(X), coverage(y, made.model.predict_interval(X, 0.9))
     return {
         "rows": len(y),
         "rmse": float(np.sqrt(np.mean((y - mean) ** 2))),
-        "rmse of the base model": float(np.sqrt(np.mean((y - base) ** 2))),
-        "coverage of 90 % intervals": float(covered),
+        "rmse_of_base_model": float(np.sqrt(np.mean((y - base) ** 2))),
+        "coverage_of_90_percent_intervals": float(covered),
     }
-
-
-def _lines(found: dict[str, Any], made: ModelFile) -> list[str]:
-    lines = made.model.posterior_.summary().splitlines()
-    lines.append(f"intervals: {found['calibration'] or 'not calibrated'}")
-    if found["held out"]:
-        scores = {name: value for name, value in found["held out"].items() if name != "rows"}
-        said = ", ".join(f"{name} {value:.4g}" for name, value in scores.items())
-        lines.append(f"at {found['held out']['rows']} held-out rows: {said}")
-    took = in_words(found["seconds"]["total"])
-    lines.append(f"{found['model']} ({found['bytes'] / 1e6:.2f} MB, draws took {took})")
-    lines.append(f"next: nearbayes report {found['model']}")
-    return lines

@@ -6,7 +6,6 @@ or all at once in a batched program. Baselines are other paths through the same 
 
 from __future__ import annotations
 
-import statistics
 import time
 import warnings
 from collections.abc import Callable, Sequence
@@ -21,7 +20,14 @@ from nearbayes.core.data import Block, Data, Rows, as_data
 from nearbayes.core.executor import Drawn, OnError, make_draws, timed_on_one_thread
 from nearbayes.core.inputs import as_inputs
 from nearbayes.core.posterior import Posterior, Provenance, installed_versions
-from nearbayes.core.resuming import check_resumable, joined, missing_draws, numbered, seeds_of
+from nearbayes.core.resuming import (
+    check_resumable,
+    joined,
+    missing_draws,
+    numbered,
+    seconds_per_draw,
+    seeds_of,
+)
 from nearbayes.core.schedule import Schedule, is_whole
 from nearbayes.core.seeds import Seeds
 from nearbayes.core.types import (
@@ -202,13 +208,7 @@ def martingale_path(
 
 
 def draw_posterior(
-    algorithm: Algorithm,
-    data: Data,
-    path: Path,
-    run: Run,
-    *,
-    method: str,
-    work: float = 1.0,
+    algorithm: Algorithm, data: Data, path: Path, run: Run, *, method: str, work: float = 1.0
 ) -> Posterior:
     """Make independent draws along a path and gather them (Algorithm 1, step 3).
 
@@ -254,7 +254,7 @@ def draw_posterior(
         run.n_draws,
         seconds={
             "first_fit": seconds,
-            "per_draw": statistics.median(drawn.seconds or [0.0]),
+            "per_draw": seconds_per_draw(drawn, run.resume),
             "total": time.perf_counter() - started,
         },
         interrupted=drawn.interrupted,

@@ -6,6 +6,7 @@ one that was never stopped.
 
 from __future__ import annotations
 
+import statistics
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
@@ -14,7 +15,7 @@ from nearbayes.core.executor import Drawn
 from nearbayes.core.posterior import Posterior
 from nearbayes.core.seeds import Seeds
 
-__all__ = ["check_resumable", "joined", "missing_draws", "numbered", "seeds_of"]
+__all__ = ["check_resumable", "joined", "missing_draws", "numbered", "seconds_per_draw", "seeds_of"]
 
 
 def missing_draws(n_draws: int, resume: Posterior | None) -> list[int]:
@@ -49,6 +50,13 @@ def numbered(drawn: Drawn, numbers: Sequence[int]) -> Drawn:
     """Outcomes of tasks as those of the draws with these numbers."""
     failed = [replace(each, index=numbers[each.index]) for each in drawn.failed]
     return replace(drawn, index=[numbers[k] for k in drawn.index], failed=failed)
+
+
+def seconds_per_draw(drawn: Drawn, resume: Posterior | None) -> float:
+    """Median time of a draw; that of the earlier part where no draw was left to be made."""
+    if drawn.seconds or resume is None:
+        return statistics.median(drawn.seconds or [0.0])
+    return resume.provenance.seconds["per_draw"]
 
 
 def joined(drawn: Drawn, resume: Posterior | None) -> Drawn:

@@ -112,15 +112,18 @@ class PosteriorEstimator(MetaEstimatorMixin, BaseEstimator):  # type: ignore[mis
             return bool(algorithm.fitting.is_flexible)
         return self.calibration is not None
 
-    def calibrate(self, X: Any, y: Any, sample_weight: Any = None, *, n_sets: int = 6) -> Self:
+    def calibrate(
+        self, X: Any, y: Any, sample_weight: Any = None, *, n_sets: int | None = None
+    ) -> Self:
         """Calibrate intervals by simulation, after `fit` with ``calibration=None``.
 
         Parameters
         ----------
         X, y, sample_weight
             As given to `fit`.
-        n_sets : int
-            Simulated data sets, two or more; each costs as much as 12 draws.
+        n_sets : int, optional
+            Simulated data sets, two or more; each costs as much as 12 draws. Default: as many as
+            ``fit`` with ``calibration="simulation"`` takes, 6 for 36 draws or more.
         """
         data = Data.of(self._new_table(X), self._checked_target(y), sample_weight)
         if self.posterior_.algorithm.keep_at is not None:
