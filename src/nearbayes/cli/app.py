@@ -35,12 +35,19 @@ app = typer.Typer(
 )
 ANYWHERE = ("--json", "--quiet", "-q", "--debug")
 
+
+def _checked_jobs(jobs: int) -> int:
+    if jobs == 0:
+        raise typer.BadParameter("must be 1 or more, or -1 for all cores, got 0.")
+    return jobs
+
+
 DataFile = Annotated[Path, typer.Argument(help="CSV, gzipped CSV, Parquet or Feather file.")]
 ModelPath = Annotated[Path, typer.Argument(help="File written by nearbayes fit.")]
 Target = Annotated[str, typer.Option(help="Column to predict.")]
 TaskName = Annotated[Task | None, typer.Option(help="Found out from the target if not given.")]
+Jobs = Annotated[int, typer.Option(callback=_checked_jobs, help="Processes; -1 for all cores.")]
 Model = Annotated[ModelName, typer.Option(help="Algorithm to fit.")]
-Jobs = Annotated[int, typer.Option(help="Processes; -1 for all cores.")]
 Seed = Annotated[int, typer.Option(min=0, help="Seed of all random numbers.")]
 Delimiter = Annotated[str | None, typer.Option(help="What separates the columns of a CSV.")]
 Encoding = Annotated[str, typer.Option(help="Of a CSV.")]

@@ -10,6 +10,7 @@ import pandas as pd
 __all__ = ["as_dates", "as_numbers", "is_missing", "without_missing"]
 
 MISSING = ("", "na", "n/a", "nan", "null", "none", "?", "-")
+TIME_WITH_ZONE = r"\d[Tt ].*(?:[Zz]|[+-]\d\d(?::?\d\d)?)$"
 
 
 def is_missing(values: pd.Series) -> pd.Series:
@@ -42,5 +43,10 @@ def _number(cell: Any) -> float:
 
 def as_dates(values: pd.Series) -> pd.Series:
     """Dates (ISO 8601), missing where there is none; those with a time zone in UTC."""
-    dates = pd.to_datetime(values, errors="coerce", format="ISO8601", utc=True)
-    return dates.dt.tz_localize(None)
+    # apart, as pandas takes a date without a zone to be in the zone of the one before it
+    has_zone = values.astype(str).str.contains(TIME_WITH_ZONE)
+    plain, zoned = (
+        pd.to_datetime(values.where(chosen), errors="coerce", format="ISO8601", utc=True)
+        for chosen in (~has_zone, has_zone)
+    )
+    return plain.fillna(zoned).dt.tz_localize(None)

@@ -97,7 +97,7 @@ class Column:
         present = without_missing(values)
         if self.kind == "category":
             new = int((~self._known(present)).sum())
-            return counted(new, f"cells are new categories, taken as {OTHER!r}")
+            return counted(new, f"of {len(values)} cells: a new category, taken as {OTHER!r}")
         if self.kind == "left out" or present.empty:
             return ""
         read = as_numbers(present) if self.kind == "number" else as_dates(present)
@@ -106,7 +106,8 @@ class Column:
                 f"column {self.name!r} held {self.kind}s in training, but here none: "
                 f"{str(present.iloc[0])[:30]!r}."
             )
-        return counted(int(read.isna().sum()), f"cells are no {self.kind}, taken as missing")
+        bad = int(read.isna().sum())
+        return counted(bad, f"of {len(values)} cells: no {self.kind}, taken as missing")
 
 
 def _useless(name: str, present: pd.Series) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import os
+from os import W_OK, access
 from pathlib import Path
 
 from nearbayes.cli.errors import UsageError
@@ -16,5 +16,5 @@ def check_output(path: Path) -> None:
         raise UsageError(f"--output {path} is a folder: name a file in it.")
     if not path.parent.is_dir():
         raise UsageError(f"--output {path} is in a folder that is not there: make it first.")
-    if not os.access(path if path.exists() else path.parent, os.W_OK):
+    if not access(path if path.exists() else path.parent, W_OK):
         raise UsageError(f"--output {path} may not be written: choose another place.")

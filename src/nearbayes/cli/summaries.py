@@ -66,7 +66,8 @@ def summary_lines(found: dict[str, Any], made: ModelFile) -> list[str]:
         lines.append(f"at {found['held_out']['rows']} held-out rows: {said}")
     took = in_words(found["seconds"]["total"])
     lines.append(f"{found['model']} ({found['bytes'] / 1e6:.2f} MB, draws took {took})")
-    lines.append(f"next: nearbayes report {found['model']}")
+    if not found["stopped"]:
+        lines.append(f"next: nearbayes report {found['model']}")
     return lines
 
 
