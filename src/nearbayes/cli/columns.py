@@ -20,8 +20,8 @@ MOST_LEVELS = 100  # categories kept; rarer ones are put together
 OTHER = "(other)"
 DATE_PARTS = ("days", "month", "weekday")
 UNNAMED = "Unnamed: "  # what pandas calls a column without a name
-# XGBoost and LightGBM refuse these in names; their wide forms look nearly the same
-WIDE = {ord(mark): ord(mark) + 0xFEE0 for mark in '[]<",:{}'}
+# XGBoost and LightGBM refuse or change these in names; their wide forms look nearly the same
+WIDE = {ord(mark): ord(mark) + 0xFEE0 for mark in '[]<",:{}\\'}
 
 
 @dataclass(frozen=True)
@@ -70,7 +70,7 @@ class Column:
             return {}
         names = [f"{self.name} ({part})" for part in DATE_PARTS]
         names = names if self.kind == "date" else [self.name]
-        return {name.translate(WIDE): name for name in names}
+        return {_acceptable(name): name for name in names}
 
     def read(self, values: pd.Series) -> dict[str, pd.Series]:
         """The column as models take it; a date becomes three columns."""
@@ -108,6 +108,11 @@ class Column:
             )
         bad = int(read.isna().sum())
         return counted(bad, f"of {len(values)} cells: no {self.kind}, taken as missing")
+
+
+def _acceptable(name: str) -> str:
+    """A name that every library takes, and writes to its files and reads back."""
+    return "".join(mark if mark.isprintable() else "�" for mark in name.translate(WIDE))
 
 
 def _useless(name: str, present: pd.Series) -> str:
