@@ -2,6 +2,7 @@
 
 import time
 
+import numpy as np
 import pytest
 from cli_cases import csv_of, table
 from hypothesis import given
@@ -16,7 +17,7 @@ SECONDS = st.floats(-100, 1e5)
 COSTS = st.floats(0, 1e4)
 JOBS = st.integers(1, 64)
 DRAWS = st.one_of(st.none(), st.integers(2, 500))
-REFITS = st.integers(1, 12)
+COST_LISTS = st.lists(st.floats(0.5, 5), min_size=1, max_size=12).map(np.cumsum)
 
 
 @pytest.mark.parametrize(
@@ -33,18 +34,18 @@ def test_what_is_no_duration(text):
         seconds_of(text)
 
 
-@given(SECONDS, SECONDS, COSTS, JOBS, JOBS, DRAWS, REFITS, st.booleans())
+@given(SECONDS, SECONDS, COSTS, JOBS, JOBS, DRAWS, COST_LISTS, st.booleans())
 def test_more_time_or_processes_never_mean_less(
-    time_a, time_b, per_fit, jobs_a, jobs_b, asked, refits, calibrated
+    time_a, time_b, per_fit, jobs_a, jobs_b, asked, costs, calibrated
 ):
     little, much = sorted((time_a, time_b))
     few, many = sorted((jobs_a, jobs_b))
-    less = plan_draws(little, per_fit, few, asked, refits, calibrated)
-    more = plan_draws(much, per_fit, many, asked, refits, calibrated)
+    less = plan_draws(little, per_fit, few, asked, costs, calibrated)
+    more = plan_draws(much, per_fit, many, asked, costs, calibrated)
     assert less.draws <= more.draws
     assert less.refits <= more.refits
     assert 1 <= less.refits
-    assert more.refits <= refits
+    assert more.refits <= len(costs)
     assert more.draws == asked if asked else 10 <= less.draws <= more.draws <= 50
 
 
@@ -60,17 +61,17 @@ def test_more_time_or_processes_never_mean_fewer_sets(
     assert {less, more} <= {0, 2, 3, 4, 5, 6}
 
 
-@given(st.floats(10, 1e4), st.floats(1e-3, 10), JOBS, REFITS, st.booleans())
-def test_plans_keep_to_the_time(left, per_fit, jobs, refits, calibrated):
-    plan = plan_draws(left, per_fit, jobs, None, refits, calibrated)
+@given(st.floats(10, 1e4), st.floats(1e-3, 10), JOBS, COST_LISTS, st.booleans())
+def test_plans_keep_to_the_time(left, per_fit, jobs, costs, calibrated):
+    plan = plan_draws(left, per_fit, jobs, None, costs, calibrated)
     if plan.draws > 10:  # fewer draws are no posterior, however short the time
-        assert plan.draws * plan.refits * per_fit / jobs <= left
+        assert plan.draws * costs[plan.refits - 1] * per_fit / jobs <= left
 
 
 def test_a_run_keeps_to_its_budget(tmp_path):
     data, path = csv_of(tmp_path, table("classification", n=3_000)), tmp_path / "m.nearbayes"
     budget = 10.0
-    arguments = ["fit", str(data), "--target", "y", "-o", str(path), "--model", "hist"]
+    arguments = ["fit", str(data), "--target", "y", "-o", str(path), "--model", "xgboost"]
     started = time.perf_counter()
     assert run([*arguments, "--time-budget", f"{budget}s", "--quiet"]) == 0
     assert time.perf_counter() - started < 1.3 * budget + 3  # seconds to score and write

@@ -4,7 +4,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 
 import numpy as np
 import pytest
@@ -13,27 +12,29 @@ from cli_cases import QUICK, csv_of, table
 from nearbayes.cli.app import run
 from nearbayes.cli.modelfile import ModelFile, settings_of
 
-# A program that runs the command line and says on stdout when a draw is finished.
+# The program ``nearbayes``, which says on stdout when it begins to fit, and after each draw.
 PROGRAM = """
-import sys
-from nearbayes.cli.app import run
+from nearbayes.cli import commands, main
 from nearbayes.core import executor
 
-make = executor._one_draw
+fit, make = commands.fitted, executor._one_draw
 
 def told(*task):
     drawn = make(*task)
     print("drawn", flush=True)
     return drawn
 
-print("ready", flush=True)
-executor._one_draw = told
-sys.exit(run(sys.argv[1:]))
+def begun(*task):
+    print("begun", flush=True)
+    return fit(*task)
+
+commands.fitted, executor._one_draw = begun, told
+main()
 """
 
 
 def command(data, output, *options):
-    options = ("--model", "forest", "--draws", "6", "--refits", "2", "--no-calibration", *options)
+    options = ("--model", "xgboost", "--draws", "20", "--no-calibration", *options)
     return ["fit", str(data), "--target", "y", "-o", str(output), *options]
 
 
@@ -47,8 +48,7 @@ def interrupted(arguments, after):
         start_new_session=True,  # Ctrl-C reaches all processes of a terminal, but not this one
     )
     seen = [process.stdout.readline() for _ in range(after + 1)]
-    assert seen == ["ready\n", *["drawn\n"] * after]
-    time.sleep(0.05)  # into the next fit
+    assert seen == ["begun\n", *["drawn\n"] * after]
     os.killpg(process.pid, signal.SIGINT)
     _, err = process.communicate(timeout=60)
     return process.returncode, err
@@ -58,13 +58,13 @@ def interrupted(arguments, after):
 def test_a_stopped_fit_goes_on_to_the_same_model(tmp_path, capsys, task):
     data = csv_of(tmp_path, table(task, n=400))
     stopped, whole = tmp_path / "stopped.nearbayes", tmp_path / "whole.nearbayes"
-    code, err = interrupted(command(data, stopped), after=2)
+    code, err = interrupted(command(data, stopped), after=3)
     assert code == 1
     assert "Traceback" not in err
-    assert "of 6 draws are in" in err
+    assert "of 20 draws are in" in err
     assert "run the same command again to go on" in err
     part = ModelFile.read(stopped)
-    assert 2 <= len(part.model.posterior_) < 6
+    assert 2 <= len(part.model.posterior_) < 20
     assert part.settings["stopped"]
     assert run(command(data, stopped)) == 0
     assert f"going on with {len(part.model.posterior_)} draws" in capsys.readouterr().out

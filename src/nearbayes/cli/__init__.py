@@ -12,6 +12,14 @@ NEEDED = {"typer", "pandas", "jinja2", "skops", "pyarrow"}
 def main() -> None:
     """Entry point of the program ``nearbayes``."""
     try:
+        _main()
+    except KeyboardInterrupt:  # while the libraries are loaded
+        print("nearbayes: interrupted", file=sys.stderr)
+        sys.exit(1)
+
+
+def _main() -> None:
+    try:
         from nearbayes.cli.app import run
     except ModuleNotFoundError as error:
         if error.name not in NEEDED:

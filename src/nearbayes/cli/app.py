@@ -33,6 +33,7 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
 )
+CTRL_C = 130  # what typer returns for it
 ANYWHERE = ("--json", "--quiet", "-q", "--debug")
 
 
@@ -202,11 +203,11 @@ def run(arguments: Sequence[str]) -> int:
     session = Session(Speaker())
     try:
         with _warnings_as_notes(session):
-            app(
+            ended = app(
                 _options_first(arguments), obj=session, prog_name="nearbayes", standalone_mode=False
             )
-    except typer.Exit as end:
-        return end.exit_code
+        if ended == CTRL_C:
+            raise KeyboardInterrupt
     except typer.TyperException as error:
         return _ended(session, error, error.format_message(), MISUSED)
     except UsageError as error:

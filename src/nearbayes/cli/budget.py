@@ -7,6 +7,7 @@ sets, which are planned from the draws as they were.
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from nearbayes.cli.errors import UsageError
@@ -44,7 +45,12 @@ def seconds_of(text: str) -> float:
 
 
 def plan_draws(
-    left: float, per_fit: float, jobs: int, asked: int | None, refits: int, calibrated: bool
+    left: float,
+    per_fit: float,
+    jobs: int,
+    asked: int | None,
+    costs: Sequence[float],
+    calibrated: bool,
 ) -> Plan:
     """As many refits per draw as there is time for, then as many draws.
 
@@ -53,30 +59,30 @@ def plan_draws(
     left : float
         Seconds until the end.
     per_fit : float
-        Seconds that the first fit took; a refit takes about as long.
+        Seconds that the first fit took.
     jobs : int
         Processes.
     asked : int, optional
         Draws that the user wants; None leaves them to the plan, up to 50.
-    refits : int
-        Most refits of a draw.
+    costs : sequence of float
+        Cost of a draw with 1, 2, ... refits, in first fits.
     calibrated : bool
         Whether simulated data sets are to follow.
 
     Examples
     --------
-    >>> plan_draws(300, per_fit=1.0, jobs=2, asked=50, refits=4, calibrated=True)
+    >>> plan_draws(300, per_fit=1.0, jobs=2, asked=50, costs=[1, 2, 3, 4], calibrated=True)
     Plan(draws=50, refits=4)
-    >>> plan_draws(60, per_fit=1.0, jobs=1, asked=None, refits=4, calibrated=True)
+    >>> plan_draws(60, per_fit=1.0, jobs=1, asked=None, costs=[1, 2], calibrated=True)
     Plan(draws=22, refits=1)
     """
     share = SHARE_OF_DRAWS if calibrated else 1.0
     fits = left * (1 - RESERVE) * share * jobs / max(per_fit, 1e-6)
     draws = USUAL_DRAWS if asked is None else asked
-    possible = int(fits // draws)
-    if possible >= 1:
-        return Plan(draws, min(refits, possible))
-    return Plan(draws if asked is not None else max(FEWEST_DRAWS, int(fits)), 1)
+    possible = [number for number, cost in enumerate(costs, 1) if draws * cost <= fits]
+    if possible:
+        return Plan(draws, possible[-1])
+    return Plan(draws if asked is not None else max(FEWEST_DRAWS, int(fits / costs[0])), 1)
 
 
 def plan_simulations(left: float, per_draw: float, jobs: int, draws: int) -> int:

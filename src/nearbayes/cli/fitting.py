@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import joblib
@@ -24,6 +25,7 @@ from nearbayes.cli.modelfile import ModelFile, settings_of
 from nearbayes.cli.models import ModelName, make_estimator
 from nearbayes.cli.outputs import check_output
 from nearbayes.cli.schema import Schema, Task
+from nearbayes.core.engine import refit_work
 from nearbayes.core.executor import timed_on_one_thread
 from nearbayes.core.progress import in_words
 from nearbayes.estimators.face import Method
@@ -174,18 +176,27 @@ def _plan(model: Any, work: _Work) -> None:
     options = work.options
     codes = np.unique(work.y, return_inverse=True)[1] if work.y.dtype.kind == "U" else work.y
     _, seconds = timed_on_one_thread(lambda: clone(model.estimator).fit(work.X, codes))
-    usual = fitting_of(model.estimator, {}).preferred_schedule(options.refits)
-    refits = len(usual.blocks(len(work.y))) if options.method == "martingale" else 1
+    costs = _costs(model.estimator, len(work.y), options)
     plan = plan_draws(
-        work.seconds_left, seconds, options.processes, options.draws, refits, options.calibration
+        work.seconds_left, seconds, options.processes, options.draws, costs, options.calibration
     )
     model.set_params(n_draws=plan.draws)
     if options.method == "martingale":
         model.set_params(n_refits=plan.refits)
     work.say(f"one fit takes {seconds:.2g} s: {plan.draws} draws of {plan.refits} refits")
-    needed = seconds * plan.draws * plan.refits / options.processes
+    needed = seconds * plan.draws * costs[plan.refits - 1] / options.processes
     if needed > work.seconds_left:
         work.say(f"the time budget is too short: these draws take about {in_words(needed)}")
+
+
+def _costs(estimator: Any, n: int, options: Options) -> list[float]:
+    """Cost of a draw with 1, 2, ... refits, up to those asked for or usual, in first fits."""
+    if options.method != "martingale":
+        return [1.0]
+    fitting = fitting_of(estimator, {})
+    most = len(fitting.preferred_schedule(options.refits).blocks(n))
+    schedules = [fitting.preferred_schedule(refits) for refits in range(1, most + 1)]
+    return [refit_work(fitting, n, schedule.blocks(n)) for schedule in schedules]
 
 
 def _calibrated_and_compared(
@@ -220,7 +231,8 @@ def _calibrate(model: Any, work: _Work) -> None:
     if work.options.budget is not None:
         per_draw = posterior.provenance.seconds["per_draw"]
         jobs = work.options.processes
-        sets = plan_simulations(work.seconds_left, per_draw, jobs, len(posterior))
+        left = work.seconds_left - _bagging_seconds(model, work) - _writing_seconds(model)
+        sets = plan_simulations(left, per_draw, jobs, len(posterior))
     if sets == 0:
         work.say("no time is left to calibrate intervals: they may cover too little")
         return
@@ -229,14 +241,25 @@ def _calibrate(model: Any, work: _Work) -> None:
 
 def _bagging(model: Any, rows: pd.DataFrame, work: _Work) -> Any:
     """Bagging of the same model, to compare with; if there is no time for it, None."""
-    source = model.posterior_.provenance
-    draws = min(DRAWS_OF_BAGGING, len(model.posterior_))
-    refits = max(1, len(source.blocks))
-    needed = draws * source.seconds["per_draw"] / refits / work.options.processes
-    if needed > work.seconds_left:
+    if _bagging_seconds(model, work) > work.seconds_left:
         return None
+    draws = min(DRAWS_OF_BAGGING, len(model.posterior_))
     bagging = clone(model).set_params(method="bootstrap", n_draws=draws)
     return bagging.fit(work.X, work.y, predict_on=rows)
+
+
+def _bagging_seconds(model: Any, work: _Work) -> float:
+    """What bagging will take: one fit for each draw."""
+    draws = min(DRAWS_OF_BAGGING, len(model.posterior_))
+    return float(draws * model.posterior_.provenance.seconds["first_fit"] / work.options.processes)
+
+
+def _writing_seconds(model: Any) -> float:
+    """What writing the model will take, from two draws of it."""
+    with TemporaryDirectory() as folder:
+        started = time.perf_counter()
+        model.save(Path(folder) / "two.nearbayes", thin=2)
+        return (time.perf_counter() - started) * len(model.posterior_) / 2
 
 
 def _earlier(output: Path, settings: dict[str, Any]) -> ModelFile | None:

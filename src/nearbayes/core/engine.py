@@ -50,6 +50,7 @@ __all__ = [
     "draw_posterior",
     "martingale_path",
     "martingale_posterior",
+    "refit_work",
 ]
 
 FirstFit = Callable[[], Model]
@@ -146,7 +147,7 @@ def martingale_posterior(
     else:
         check_resumable(resume, blocks=blocks)
         prepared = observed if sampler is None else sampler.prepare(observed)
-        path, work = _MartingalePath(sampler, blocks), _refit_work(algorithm, prepared, blocks)
+        path, work = _MartingalePath(sampler, blocks), refit_work(algorithm, prepared.n, blocks)
         posterior = draw_posterior(algorithm, prepared, path, run, method="martingale", work=work)
     return _with_schedule(posterior, plan)
 
@@ -334,12 +335,12 @@ def _shared_fit(algorithm: Algorithm, first: Model, index: int) -> tuple[Model, 
     return () if algorithm.randomised and index > 0 else (first,)
 
 
-def _refit_work(algorithm: Algorithm, data: Data, blocks: Sequence[int]) -> float:
-    """Cost of one draw in first fits: a refit costs one on counts, else what its rows cost."""
+def refit_work(algorithm: Any, n: float, blocks: Sequence[int]) -> float:
+    """Cost of one draw in first fits to n rows: a refit costs one on counts, else by its rows."""
     fits = 1.0 if algorithm.randomised else 0.0
     if algorithm.accepts_counts:
         return fits + len(blocks)
-    return fits + float(np.sum(data.n + np.cumsum(blocks)) / data.n)
+    return fits + float(np.sum(n + np.cumsum(blocks)) / n)
 
 
 def _finite(y: NDArray[Any]) -> NDArray[Any]:
