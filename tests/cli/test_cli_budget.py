@@ -44,7 +44,7 @@ def test_more_time_or_processes_never_mean_less(
     more = plan_draws(much, per_fit, many, asked, costs, calibrated)
     assert less.draws <= more.draws
     assert less.refits <= more.refits
-    assert 1 <= less.refits
+    assert less.refits >= 1
     assert more.refits <= len(costs)
     assert more.draws == asked if asked else 10 <= less.draws <= more.draws <= 50
 

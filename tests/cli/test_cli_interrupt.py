@@ -34,7 +34,7 @@ main()
 
 
 def command(data, output, *options):
-    options = ("--model", "xgboost", "--draws", "20", "--no-calibration", *options)
+    options = ("--model", "xgboost", "--draws", "12", "--refits", "2", "--no-calibration", *options)
     return ["fit", str(data), "--target", "y", "-o", str(output), *options]
 
 
@@ -61,10 +61,10 @@ def test_a_stopped_fit_goes_on_to_the_same_model(tmp_path, capsys, task):
     code, err = interrupted(command(data, stopped), after=3)
     assert code == 1
     assert "Traceback" not in err
-    assert "of 20 draws are in" in err
+    assert "of 12 draws are in" in err
     assert "run the same command again to go on" in err
     part = ModelFile.read(stopped)
-    assert 2 <= len(part.model.posterior_) < 20
+    assert 2 <= len(part.model.posterior_) < 12
     assert part.settings["stopped"]
     assert run(command(data, stopped)) == 0
     assert f"going on with {len(part.model.posterior_)} draws" in capsys.readouterr().out
@@ -73,11 +73,10 @@ def test_a_stopped_fit_goes_on_to_the_same_model(tmp_path, capsys, task):
     assert again.settings == never.settings
     assert again.schema == never.schema
     X = again.schema.inputs(again.held_out)
-    for ours, theirs in ((part, never), (again, never)):
-        kept = len(ours.model.posterior_)
-        np.testing.assert_array_equal(
-            ours.model.posterior_predictions(X), never.model.posterior_predictions(X)[:kept]
-        )
+    expected = never.model.posterior_predictions(X)
+    np.testing.assert_array_equal(again.model.posterior_predictions(X), expected)
+    kept = part.model.posterior_predictions(X)
+    np.testing.assert_array_equal(kept, expected[: len(kept)])
     np.testing.assert_array_equal(again.model.predict_interval(X), never.model.predict_interval(X))
     np.testing.assert_array_equal(again.bagging.predict(X), never.bagging.predict(X))
 
@@ -90,15 +89,16 @@ def test_ctrl_c_before_the_first_draw_writes_nothing(tmp_path):
     assert [path.name for path in tmp_path.iterdir()] == ["data.csv"]
 
 
+def pressed(*_):
+    raise KeyboardInterrupt
+
+
 def quick(data, output, *options):
     return ["fit", str(data), "--target", "y", "-o", str(output), *QUICK, *options, "--quiet"]
 
 
 @pytest.mark.parametrize("step", ["_calibrate", "_bagging"])
 def test_ctrl_c_after_the_draws_keeps_them(tmp_path, capsys, monkeypatch, step):
-    def pressed(*_):
-        raise KeyboardInterrupt
-
     data, path = csv_of(tmp_path, table()), tmp_path / "m.nearbayes"
     with monkeypatch.context() as patch:
         patch.setattr(f"nearbayes.cli.fitting.{step}", pressed)
@@ -111,11 +111,12 @@ def test_ctrl_c_after_the_draws_keeps_them(tmp_path, capsys, monkeypatch, step):
 
 
 def test_other_data_or_options_start_anew(tmp_path, monkeypatch, capsys):
-    def pressed(*_):
-        raise KeyboardInterrupt
-
     frame = table()
     data, path = csv_of(tmp_path, frame), tmp_path / "m.nearbayes"
+    with monkeypatch.context() as patch:
+        patch.setattr("nearbayes.cli.fitting._calibrate", pressed)
+        assert run(quick(data, path)) == 1
+    stopped = path.read_bytes()
     changed = csv_of(tmp_path, frame.assign(x=frame["x"] + 1), "changed.csv")
     renamed = csv_of(tmp_path, frame.rename(columns={"x": "z"}), "renamed.csv")
     for arguments in (
@@ -125,9 +126,7 @@ def test_other_data_or_options_start_anew(tmp_path, monkeypatch, capsys):
         quick(changed, path),
         quick(renamed, path),
     ):
-        with monkeypatch.context() as patch:
-            patch.setattr("nearbayes.cli.fitting._calibrate", pressed)
-            assert run(quick(data, path)) == 1
+        path.write_bytes(stopped)
         assert run([each for each in arguments if each != "--quiet"]) == 0
         assert "going on" not in capsys.readouterr().out
 
@@ -140,9 +139,6 @@ def test_a_finished_fit_is_made_anew(tmp_path, capsys):
 
 
 def test_jobs_and_more_draws_may_change(tmp_path, monkeypatch):
-    def pressed(*_):
-        raise KeyboardInterrupt
-
     data, path = csv_of(tmp_path, table()), tmp_path / "m.nearbayes"
     with monkeypatch.context() as patch:
         patch.setattr("nearbayes.cli.fitting._calibrate", pressed)

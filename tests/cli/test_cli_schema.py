@@ -117,7 +117,7 @@ def test_names_that_boosted_trees_refuse_look_the_same():
     names = list(schema.inputs(frame).columns)
     assert not set('[]<",:{}') & set("".join(names))
     assert list(schema.input_names) == names
-    assert list(schema.input_names.values())[0] == 'size [cm] <"a", {b}: c>'
+    assert next(iter(schema.input_names.values())) == 'size [cm] <"a", {b}: c>'
 
 
 def test_rows_without_a_usable_target():

@@ -67,7 +67,11 @@ def test_lists_in_cells_come_as_text(tmp_path):
 def test_quoted_cells_and_blank_lines(tmp_path):
     path = text_file(tmp_path, 'a, b,y\n\n1, "x, ""y""",3\n  \n2,"two\nlines",4\n')
     frame = read_table(path)
-    assert frame.to_dict("list") == {"a": ["1", "2"], "b": ['x, "y"', "two\nlines"], "y": ["3", "4"]}
+    assert frame.to_dict("list") == {
+        "a": ["1", "2"],
+        "b": ['x, "y"', "two\nlines"],
+        "y": ["3", "4"],
+    }
 
 
 def test_decimal_commas_do_not_hide_the_delimiter(tmp_path):
