@@ -6,7 +6,6 @@ or all at once in a batched program. Baselines are other paths through the same 
 
 from __future__ import annotations
 
-import statistics
 import time
 import warnings
 from collections.abc import Callable, Sequence
@@ -21,6 +20,14 @@ from nearbayes.core.data import Block, Data, Rows, as_data
 from nearbayes.core.executor import Drawn, OnError, make_draws, timed_on_one_thread
 from nearbayes.core.inputs import as_inputs
 from nearbayes.core.posterior import Posterior, Provenance, installed_versions
+from nearbayes.core.resuming import (
+    check_resumable,
+    joined,
+    missing_draws,
+    numbered,
+    seconds_per_draw,
+    seeds_of,
+)
 from nearbayes.core.schedule import Schedule, is_whole
 from nearbayes.core.seeds import Seeds
 from nearbayes.core.types import (
@@ -44,6 +51,7 @@ __all__ = [
     "draw_posterior",
     "martingale_path",
     "martingale_posterior",
+    "refit_work",
 ]
 
 FirstFit = Callable[[], Model]
@@ -69,6 +77,9 @@ class Run:
         Report draws that fail and keep the others, or raise the first error.
     progress : bool, optional
         Show a progress bar; None shows it on a terminal.
+    resume : Posterior, optional
+        What an earlier, interrupted or shorter run of the same gave: its draws are kept, and only
+        those that are missing are made.
     """
 
     n_draws: int = 50
@@ -76,6 +87,7 @@ class Run:
     n_jobs: int | None = None
     on_error: OnError = "report"
     progress: bool | None = None
+    resume: Posterior | None = None
 
     def __post_init__(self) -> None:
         if not is_whole(self.n_draws) or self.n_draws < 1:
@@ -95,6 +107,7 @@ def martingale_posterior(
     n_jobs: int | None = None,
     on_error: OnError = "report",
     progress: bool | None = None,
+    resume: Posterior | None = None,
 ) -> Posterior:
     """Draw from the martingale posterior of an algorithm (Algorithm 1).
 
@@ -108,7 +121,7 @@ def martingale_posterior(
         algorithm prefers.
     inputs : Inputs or str, optional
         Where imputed x come from; default a Polya urn over past inputs.
-    n_draws, random_state, n_jobs, on_error, progress
+    n_draws, random_state, n_jobs, on_error, progress, resume
         How draws are made; see `Run`.
 
     Returns
@@ -124,7 +137,7 @@ def martingale_posterior(
     >>> float(posterior.apply(lambda p: p[0]).mean.round(1))
     0.7
     """
-    run = Run(n_draws, random_state, n_jobs, on_error, progress)
+    run = Run(n_draws, random_state, n_jobs, on_error, progress, resume)
     check_algorithm(algorithm)
     observed = as_data(data)
     plan = default_schedule(algorithm) if schedule is None else _checked_schedule(schedule)
@@ -133,8 +146,9 @@ def martingale_posterior(
     if isinstance(algorithm, BatchedAlgorithm):
         posterior = _batched_posterior(algorithm, observed, blocks, run)
     else:
+        check_resumable(resume, blocks=blocks)
         prepared = observed if sampler is None else sampler.prepare(observed)
-        path, work = _MartingalePath(sampler, blocks), _refit_work(algorithm, prepared, blocks)
+        path, work = _MartingalePath(sampler, blocks), refit_work(algorithm, prepared.n, blocks)
         posterior = draw_posterior(algorithm, prepared, path, run, method="martingale", work=work)
     return _with_schedule(posterior, plan)
 
@@ -196,13 +210,7 @@ def martingale_path(
 
 
 def draw_posterior(
-    algorithm: Algorithm,
-    data: Data,
-    path: Path,
-    run: Run,
-    *,
-    method: str,
-    work: float = 1.0,
+    algorithm: Algorithm, data: Data, path: Path, run: Run, *, method: str, work: float = 1.0
 ) -> Posterior:
     """Make independent draws along a path and gather them (Algorithm 1, step 3).
 
@@ -221,15 +229,16 @@ def draw_posterior(
     """
     check_algorithm(algorithm)
     started = time.perf_counter()
-    seeds = Seeds(run.random_state)
+    seeds = seeds_of(run.random_state, run.resume)
+    check_resumable(run.resume, method=method, seed=seeds.entropy, n=data.n)
     if isinstance(algorithm, Prepares):
         preparing = partial(algorithm.prepare, data, seeds.shared())
         (algorithm, data), _ = timed_on_one_thread(preparing)
     # An error here is about the real data, so it is the user's to see as it is.
     first, seconds = timed_on_one_thread(partial(algorithm.fit, data, seeds.first_fit(0)))
+    numbers = missing_draws(run.n_draws, run.resume)
     tasks = [
-        _Draw(path, algorithm, data, _shared_fit(algorithm, first, k), k, seeds)
-        for k in range(run.n_draws)
+        _Draw(path, algorithm, data, _shared_fit(algorithm, first, k), k, seeds) for k in numbers
     ]
     drawn = make_draws(
         tasks,
@@ -238,6 +247,7 @@ def draw_posterior(
         seconds_per_draw=seconds * work,
         progress=run.progress,
     )
+    drawn = joined(numbered(drawn, numbers), run.resume)
     _report(drawn, run.n_draws)
     provenance = Provenance(
         method,
@@ -246,10 +256,11 @@ def draw_posterior(
         run.n_draws,
         seconds={
             "first_fit": seconds,
-            "per_draw": statistics.median(drawn.seconds),
+            "per_draw": seconds_per_draw(drawn, run.resume),
             "total": time.perf_counter() - started,
         },
         interrupted=drawn.interrupted,
+        finished=tuple(drawn.index),
         versions=installed_versions(*getattr(algorithm, "packages", ())),
     )
     return Posterior(algorithm, drawn.models, first, provenance, tuple(drawn.failed))
@@ -259,6 +270,8 @@ def _batched_posterior(
     algorithm: BatchedAlgorithm, data: Data, blocks: Sequence[int], run: Run
 ) -> Posterior:
     """Make all draws in one program; only the models are kept between refits."""
+    if run.resume is not None:
+        raise ValueError("resume is for draws made one by one; these are made at once: leave it.")
     started = time.perf_counter()
     seeds = Seeds(run.random_state)
     rng = seeds.shared()
@@ -323,12 +336,12 @@ def _shared_fit(algorithm: Algorithm, first: Model, index: int) -> tuple[Model, 
     return () if algorithm.randomised and index > 0 else (first,)
 
 
-def _refit_work(algorithm: Algorithm, data: Data, blocks: Sequence[int]) -> float:
-    """Cost of one draw in first fits: a refit costs one on counts, else what its rows cost."""
+def refit_work(algorithm: Any, n: float, blocks: Sequence[int]) -> float:
+    """Cost of one draw in first fits to n rows: a refit costs one on counts, else by its rows."""
     fits = 1.0 if algorithm.randomised else 0.0
     if algorithm.accepts_counts:
         return fits + len(blocks)
-    return fits + float(np.sum(data.n + np.cumsum(blocks)) / data.n)
+    return fits + float(np.sum(n + np.cumsum(blocks)) / n)
 
 
 def _finite(y: NDArray[Any]) -> NDArray[Any]:

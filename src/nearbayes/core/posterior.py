@@ -61,6 +61,8 @@ class Provenance:
     seconds : dict
         "first_fit", "total" and "per_draw" (median).
     interrupted : bool
+    finished : tuple of int
+        Numbers of the draws that are there; see `Run.resume`.
     versions : dict
     """
 
@@ -74,6 +76,7 @@ class Provenance:
     inflation: float = 1.0
     seconds: dict[str, float] = field(default_factory=dict)
     interrupted: bool = False
+    finished: tuple[int, ...] = ()
     versions: dict[str, str] = field(default_factory=installed_versions)
 
     @property

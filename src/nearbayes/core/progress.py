@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
@@ -30,7 +31,7 @@ def show_progress(
     ----------
     n_tasks : int
     estimate : float
-        Seconds the work is expected to take.
+        Seconds the work is expected to take; infinity if nobody knows.
     wanted : bool or None
         None shows the bar on a terminal, for work that is worth one.
     what : str
@@ -48,7 +49,8 @@ def show_progress(
         TimeRemainingColumn(),
     )
     with Progress(*columns, console=console, transient=console.is_terminal) as bar:
-        task = bar.add_task(f"{what} (estimated {in_words(estimate)})", total=n_tasks)
+        known = f" (estimated {in_words(estimate)})" if math.isfinite(estimate) else ""
+        task = bar.add_task(f"{what}{known}", total=n_tasks)
         yield lambda: bar.advance(task)
 
 

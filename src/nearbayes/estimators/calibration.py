@@ -29,6 +29,7 @@ from nearbayes.core.data import Data
 from nearbayes.core.engine import DrawWarning
 from nearbayes.core.executor import OnError, make_draws
 from nearbayes.core.posterior import Posterior
+from nearbayes.core.schedule import is_whole
 from nearbayes.core.seeds import Seeds, integer_seed
 from nearbayes.core.tables import Table
 from nearbayes.core.types import Rng
@@ -148,6 +149,7 @@ def calibrate(
     data: Data,
     draw: Draw,
     *,
+    n_sets: int | None = None,
     n_jobs: int | None = None,
     on_error: OnError = "report",
     progress: bool | None = None,
@@ -162,10 +164,13 @@ def calibrate(
         The real data.
     draw : callable
         ``draw(algorithm, data, **run)`` runs the method.
+    n_sets : int, optional
+        Simulated data sets, two or more; default as many as cost about 1.4 times the draws.
     n_jobs, on_error, progress
         As in `nearbayes.martingale_posterior`; simulated sets are taken in parallel.
     """
-    n_sets, n_draws = simulation_plan(len(posterior))
+    usual, n_draws = simulation_plan(len(posterior))
+    n_sets = usual if n_sets is None else _checked_sets(n_sets)
     rng = Seeds(posterior.provenance.seed).calibration()
     simulated = partial(_Simulation, posterior.algorithm, posterior.first, data, draw, n_draws)
     tasks = [simulated(integer_seed(rng)) for _ in range(n_sets)]
@@ -188,6 +193,12 @@ def calibrate(
         )
     seconds = sum(drawn.seconds)
     return Calibration(tuple(drawn.models), posterior.link, n_draws, posterior.inflation, seconds)
+
+
+def _checked_sets(n_sets: Any) -> int:
+    if not is_whole(n_sets) or n_sets < 2:
+        raise ValueError(f"n_sets must be a whole number, 2 or more, got {n_sets!r}.")
+    return int(n_sets)
 
 
 class CalibrationError(RuntimeError):

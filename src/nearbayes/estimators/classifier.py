@@ -80,6 +80,9 @@ class PosteriorClassifier(ClassifierMixin, PosteriorEstimator):  # type: ignore[
         Report draws that fail and keep the others, or raise the first error.
     progress : bool, optional
         Show a progress bar with a cost estimate; None shows it on a terminal.
+    warm_start : bool
+        Whether `fit`, called again with the same data and settings, keeps the draws that are
+        there and makes only those that are missing: after Ctrl-C, or with a larger `n_draws`.
 
     Attributes
     ----------
@@ -118,6 +121,7 @@ class PosteriorClassifier(ClassifierMixin, PosteriorEstimator):  # type: ignore[
         random_state: Any = None,
         on_error: OnError = "report",
         progress: bool | None = None,
+        warm_start: bool = False,
     ) -> None:
         self.estimator = estimator
         self.n_draws = n_draws
@@ -130,6 +134,7 @@ class PosteriorClassifier(ClassifierMixin, PosteriorEstimator):  # type: ignore[
         self.random_state = random_state
         self.on_error = on_error
         self.progress = progress
+        self.warm_start = warm_start
 
     def fit(
         self,
@@ -157,9 +162,7 @@ class PosteriorClassifier(ClassifierMixin, PosteriorEstimator):  # type: ignore[
             Further arguments of the estimator's `fit`, the same at every fit.
         """
         table = self._table(X, reset=True)
-        labels = column_or_1d(y, warn=True)
-        data = Data.of(table, labels, sample_weight)
-        check_classification_targets(labels)
+        data = Data.of(table, self._checked_target(y), sample_weight)
         algorithm = ClassifierAlgorithm.of(self._base_estimator(), **self._routed(fit_params))
         self._fit_posterior(algorithm, data, predict_on)
         self.classes_ = self.posterior_.algorithm.classes
@@ -208,6 +211,11 @@ class PosteriorClassifier(ClassifierMixin, PosteriorEstimator):  # type: ignore[
 
     def _base_estimator(self) -> Any:
         return HistGradientBoostingClassifier() if self.estimator is None else self.estimator
+
+    def _checked_target(self, y: ArrayLike) -> NDArray[Any]:
+        labels = np.asarray(column_or_1d(y, warn=True))
+        check_classification_targets(labels)
+        return labels
 
     def _warn_of_lost_classes(self) -> None:
         """Say when draws never saw a class: bootstrap samples can lose a rare one."""

@@ -8,7 +8,7 @@ from abc import abstractmethod
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import Any, Literal, Self, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -65,6 +65,10 @@ class PosteriorEstimator(MetaEstimatorMixin, BaseEstimator):  # type: ignore[mis
     def _base_estimator(self) -> Any:
         """The user's estimator, or the default."""
 
+    @abstractmethod
+    def _checked_target(self, y: Any) -> NDArray[Any]:
+        """Outcomes in one array, checked."""
+
     def _fit_posterior(self, algorithm: Any, data: Data, predict_on: Any = None) -> None:
         """Draw the posterior by the chosen method; keep models, or predictions at given rows."""
         keep_at = None if predict_on is None else self._table(predict_on, reset=False)
@@ -76,11 +80,14 @@ class PosteriorEstimator(MetaEstimatorMixin, BaseEstimator):  # type: ignore[mis
             "progress": self.progress,
         }
         drawing = self._drawing(algorithm, data, run)
+        if self.warm_start and hasattr(self, "posterior_"):
+            run["resume"] = self.posterior_
         calibrated = self._wants_calibration(algorithm)
         self.calibration_: Calibration | None = None
         keeping = algorithm if keep_at is None else replace(algorithm, keep_at=keep_at)
         self.posterior_: Posterior = drawing(keeping, data, **run)
-        if calibrated and differ(self.posterior_, data, keep_at):
+        interrupted = self.posterior_.provenance.interrupted  # then the user wants no more work
+        if calibrated and not interrupted and differ(self.posterior_, data, keep_at):
             self.calibration_ = self._calibrated(drawing, data)
         if keep_at is not None:  # calibration was the last to need the first fit as a model
             first = self.posterior_.algorithm.finish(self.posterior_.first)
@@ -105,11 +112,36 @@ class PosteriorEstimator(MetaEstimatorMixin, BaseEstimator):  # type: ignore[mis
             return bool(algorithm.fitting.is_flexible)
         return self.calibration is not None
 
-    def _calibrated(self, drawing: Drawing, data: Data) -> Calibration | None:
+    def calibrate(
+        self, X: Any, y: Any, sample_weight: Any = None, *, n_sets: int | None = None
+    ) -> Self:
+        """Calibrate intervals by simulation, after `fit` with ``calibration=None``.
+
+        Parameters
+        ----------
+        X, y, sample_weight
+            As given to `fit`.
+        n_sets : int, optional
+            Simulated data sets, two or more; each costs as much as 12 draws. Default: as many as
+            ``fit`` with ``calibration="simulation"`` takes, 6 for 36 draws or more.
+        """
+        data = Data.of(self._new_table(X), self._checked_target(y), sample_weight)
+        if self.posterior_.algorithm.keep_at is not None:
+            raise ValueError(
+                "draws of which only predictions are kept cannot be calibrated any more: use "
+                "fit(X, y, predict_on=...) with calibration='simulation'."
+            )
+        drawing = Drawing(self.method, self.inputs, getattr(self, "schedule_", None))
+        self.calibration_ = self._calibrated(drawing, data, n_sets)
+        return self
+
+    def _calibrated(
+        self, drawing: Drawing, data: Data, n_sets: int | None = None
+    ) -> Calibration | None:
         """Factors for intervals, by simulation; draws are kept even if that fails."""
         run = {"n_jobs": self.n_jobs, "on_error": self.on_error, "progress": self.progress}
         try:
-            return calibrate(self.posterior_, data, drawing, **run)
+            return calibrate(self.posterior_, data, drawing, n_sets=n_sets, **run)
         except CalibrationError as error:
             warnings.warn(
                 f"intervals are not calibrated, so they may cover too little: {error} Use "

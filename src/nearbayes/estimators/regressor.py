@@ -57,7 +57,8 @@ class PosteriorRegressor(RegressorMixin, PosteriorEstimator):  # type: ignore[mi
         (Jarque-Bera, p < 0.001). "estimator" uses the estimator's own distribution
         (``predict(X, return_std=True)`` or NGBoost's ``pred_dist``). A function
         ``noise(mean, x, rng)`` returns one y per row.
-    n_draws, n_refits, method, inputs, schedule, n_jobs, random_state, on_error, progress
+    n_draws, n_refits, method, inputs, schedule, calibration, n_jobs, random_state
+    on_error, progress, warm_start
         As in `PosteriorClassifier`.
 
     Attributes
@@ -96,6 +97,7 @@ class PosteriorRegressor(RegressorMixin, PosteriorEstimator):  # type: ignore[mi
         random_state: Any = None,
         on_error: OnError = "report",
         progress: bool | None = None,
+        warm_start: bool = False,
     ) -> None:
         self.estimator = estimator
         self.noise = noise
@@ -109,6 +111,7 @@ class PosteriorRegressor(RegressorMixin, PosteriorEstimator):  # type: ignore[mi
         self.random_state = random_state
         self.on_error = on_error
         self.progress = progress
+        self.warm_start = warm_start
 
     def fit(
         self,

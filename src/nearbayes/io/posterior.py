@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import asdict, dataclass, field, fields, replace
 from typing import Any, NoReturn
 
 from nearbayes.algorithms.estimator import (
@@ -77,7 +77,7 @@ def posterior_record(
     chosen = [posterior.first, *(posterior.models[i] for i in draws)]
     record: dict[str, Any] = {
         "n_draws": len(draws),
-        "provenance": asdict(posterior.provenance),
+        "provenance": asdict(_of_chosen(posterior.provenance, draws)),
         "failed": [asdict(each) for each in posterior.failed],
         "algorithm": _algorithm_record(posterior.algorithm),
     }
@@ -94,6 +94,12 @@ def posterior_record(
     if noises:
         record["noise"] = noises_record(noises, models, members)  # type: ignore[arg-type]
     return record
+
+
+def _of_chosen(provenance: Provenance, draws: Sequence[int]) -> Provenance:
+    """The provenance, with the numbers of the draws that are kept, where they are known."""
+    known = provenance.finished
+    return replace(provenance, finished=tuple(known[i] for i in draws) if known else ())
 
 
 def posterior_of(
@@ -179,6 +185,7 @@ def _provenance_of(record: Record) -> Provenance:
     if set(record.entries) != known:
         raise FileRefused("its provenance has not the entries that it should have.")
     blocks = Record(dict(enumerate(record.many("blocks"))), "blocks")
+    finished = Record(dict(enumerate(record.many("finished"))), "finished")
     return Provenance(
         method=record.text("method"),
         seed=record.whole("seed", 0, 2**256),
@@ -190,6 +197,7 @@ def _provenance_of(record: Record) -> Provenance:
         inflation=record.number("inflation", 1.0),
         seconds=record.numbers("seconds"),
         interrupted=record.flag("interrupted"),
+        finished=tuple(finished.whole(i) for i in finished.entries),
         versions=record.texts("versions"),
     )
 

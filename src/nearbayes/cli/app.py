@@ -1,0 +1,250 @@
+"""App: the program's commands and options, and how it ends."""
+
+from __future__ import annotations
+
+import sys
+import traceback
+import warnings
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+import nearbayes as nb
+from nearbayes.cli import commands
+from nearbayes.cli.budget import seconds_of
+from nearbayes.cli.console import Speaker
+from nearbayes.cli.errors import FAILED, MISUSED, Stopped, UsageError
+from nearbayes.cli.fitting import Options
+from nearbayes.cli.models import ModelName
+from nearbayes.cli.schema import Task
+from nearbayes.cli.tables import read_table
+from nearbayes.estimators.face import Method
+
+__all__ = ["app", "run"]
+
+app = typer.Typer(
+    help="Bayesian uncertainty for any machine-learning algorithm, from a data file.",
+    epilog="Start with: nearbayes demo. --json, --quiet and --debug may also follow the command.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+)
+CTRL_C = 130  # what typer returns for it
+ANYWHERE = ("--json", "--quiet", "-q", "--debug")
+
+
+def _checked_jobs(jobs: int) -> int:
+    if jobs == 0:
+        raise typer.BadParameter("must be 1 or more, or -1 for all cores, got 0.")
+    return jobs
+
+
+DataFile = Annotated[Path, typer.Argument(help="CSV, gzipped CSV, Parquet or Feather file.")]
+ModelPath = Annotated[Path, typer.Argument(help="File written by nearbayes fit.")]
+Target = Annotated[str, typer.Option(help="Column to predict.")]
+TaskName = Annotated[Task | None, typer.Option(help="Found out from the target if not given.")]
+Jobs = Annotated[int, typer.Option(callback=_checked_jobs, help="Processes; -1 for all cores.")]
+Model = Annotated[ModelName, typer.Option(help="Algorithm to fit.")]
+Seed = Annotated[int, typer.Option(min=0, help="Seed of all random numbers.")]
+Delimiter = Annotated[str | None, typer.Option(help="What separates the columns of a CSV.")]
+Encoding = Annotated[str, typer.Option(help="Of a CSV.")]
+Rows = Annotated[Path | None, typer.Option(help="Rows to use; default: held out.")]
+
+
+@dataclass
+class Session:
+    """How one run speaks: set by the options before the command, asked by all that follows."""
+
+    speaker: Speaker
+    debug: bool = False
+
+
+def _show_version(wanted: bool) -> None:
+    if wanted:
+        print(f"nearbayes {nb.__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def options(
+    context: typer.Context,
+    json: Annotated[bool, typer.Option("--json", help="Result as JSON on stdout.")] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Say nothing but errors.")] = False,
+    debug: Annotated[bool, typer.Option("--debug", help="Show where errors come from.")] = False,
+    version: Annotated[
+        bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Show it.")
+    ] = False,
+) -> None:
+    """Note how to speak."""
+    context.obj.speaker, context.obj.debug = Speaker(json, quiet), debug
+
+
+@app.command()
+def fit(
+    context: typer.Context,
+    data: DataFile,
+    target: Target,
+    output: Annotated[Path, typer.Option("--output", "-o", help="Model file.")] = Path(
+        "model.nearbayes"
+    ),
+    task: TaskName = None,
+    model: Model = "hist",
+    draws: Annotated[int | None, typer.Option(min=2, help="Posterior draws; usually 50.")] = None,
+    refits: Annotated[int | None, typer.Option(min=1, help="Refits per draw.")] = None,
+    method: Annotated[Method, typer.Option(help="How draws are made.")] = "martingale",
+    jobs: Jobs = 1,
+    seed: Seed = 0,
+    time_budget: Annotated[str | None, typer.Option(help="Such as 90s, 5m, 1h.")] = None,
+    holdout: Annotated[float, typer.Option(help="Share of rows held out for the report.")] = 0.2,
+    calibration: Annotated[bool, typer.Option(help="Calibrate intervals by simulation.")] = True,
+    delimiter: Delimiter = None,
+    encoding: Encoding = "utf-8-sig",
+) -> None:
+    """Fit a posterior and write it to a file; Ctrl-C keeps finished draws, to go on with."""
+    budget = None if time_budget is None else seconds_of(time_budget)
+    asked = Options(
+        target, task, model, draws, refits, method, holdout, seed, jobs, calibration, budget
+    )
+    frame = read_table(data, delimiter=delimiter, encoding=encoding)
+    found = commands.fit(frame, asked, output, context.obj.speaker)
+    context.obj.speaker.result(found)
+    commands.stop_if_stopped(found)
+
+
+@app.command()
+def predict(
+    context: typer.Context,
+    model: ModelPath,
+    data: DataFile,
+    output: Annotated[Path, typer.Option("--output", "-o", help="CSV, Parquet or Feather.")],
+    coverage: Annotated[float, typer.Option(help="Of the intervals, between 0 and 1.")] = 0.9,
+    delimiter: Delimiter = None,
+    encoding: Encoding = "utf-8-sig",
+) -> None:
+    """Predict the rows of a file: point, interval, and how much of the doubt is lack of data."""
+    frame = read_table(data, delimiter=delimiter, encoding=encoding)
+    speaker = context.obj.speaker
+    speaker.result(commands.predict(model, frame, coverage, output, speaker))
+
+
+@app.command()
+def explain(
+    context: typer.Context,
+    model: ModelPath,
+    data: Rows = None,
+    coverage: Annotated[float, typer.Option(help="0.5, 0.8, 0.9 or 0.95.")] = 0.9,
+    delimiter: Delimiter = None,
+    encoding: Encoding = "utf-8-sig",
+) -> None:
+    """Show the importance of every input, with intervals."""
+    frame = None if data is None else read_table(data, delimiter=delimiter, encoding=encoding)
+    speaker = context.obj.speaker
+    speaker.result(commands.explain(model, frame, coverage, speaker))
+
+
+@app.command()
+def report(
+    context: typer.Context,
+    model: ModelPath,
+    output: Annotated[Path, typer.Option("--output", "-o", help="HTML file.")] = Path(
+        "report.html"
+    ),
+    data: Rows = None,
+    title: Annotated[str | None, typer.Option(help="Heading of the page.")] = None,
+    delimiter: Delimiter = None,
+    encoding: Encoding = "utf-8-sig",
+) -> None:
+    """Write a report: one HTML page that needs no network."""
+    frame = None if data is None else read_table(data, delimiter=delimiter, encoding=encoding)
+    speaker = context.obj.speaker
+    speaker.result(commands.report(model, frame, output, title, speaker))
+
+
+@app.command()
+def compare(
+    context: typer.Context,
+    data: DataFile,
+    target: Target,
+    task: TaskName = None,
+    model: Model = "hist",
+    draws: Annotated[int, typer.Option(min=2, help="Posterior draws.")] = 20,
+    folds: Annotated[int, typer.Option(min=2, help="Of the cross-validation.")] = 5,
+    jobs: Jobs = 1,
+    seed: Seed = 0,
+    delimiter: Delimiter = None,
+    encoding: Encoding = "utf-8-sig",
+) -> None:
+    """Compare base model, bagging, ensemble and posterior by cross-validation."""
+    frame = read_table(data, delimiter=delimiter, encoding=encoding)
+    settings: dict[str, Any] = {"model": model, "draws": draws, "folds": folds, "jobs": jobs}
+    speaker = context.obj.speaker
+    speaker.result(commands.compare(frame, target, task, speaker, seed=seed, **settings))
+
+
+@app.command()
+def demo(
+    context: typer.Context,
+    output: Annotated[Path, typer.Option("--output", "-o", help="Folder for the files.")] = Path(
+        "nearbayes_demo"
+    ),
+    jobs: Jobs = 1,
+) -> None:
+    """Fit, predict, explain and report on data that ships with scikit-learn."""
+    speaker = context.obj.speaker
+    speaker.result(commands.demo(output, jobs, speaker))
+
+
+def run(arguments: Sequence[str]) -> int:
+    """Run a command; 0 if all went well, 1 if the work failed, 2 for what cannot be worked with."""
+    session = Session(Speaker())
+    try:
+        with _warnings_as_notes(session):
+            ended = app(
+                _options_first(arguments), obj=session, prog_name="nearbayes", standalone_mode=False
+            )
+        if ended == CTRL_C:
+            raise KeyboardInterrupt
+    except typer.TyperException as error:
+        return _ended(session, error, error.format_message(), MISUSED)
+    except UsageError as error:
+        return _ended(session, error, str(error), MISUSED)
+    except Stopped as stopped:
+        return _ended(session, stopped, str(stopped), FAILED)
+    except (KeyboardInterrupt, typer.Abort) as error:
+        return _ended(session, error, "interrupted; nothing new is written.", FAILED)
+    except Exception as error:
+        said = f"{type(error).__name__}: {error} (--debug shows where)"
+        return _ended(session, error, said, FAILED)
+    return 0
+
+
+def _options_first(arguments: Sequence[str]) -> list[str]:
+    """Options of the program before the command, wherever the user put them."""
+    end = list(arguments).index("--") if "--" in arguments else len(arguments)
+    first = [each for each in arguments[:end] if each in ANYWHERE]
+    return first + [each for each in arguments[:end] if each not in ANYWHERE] + [*arguments[end:]]
+
+
+def _ended(session: Session, error: BaseException, said: str, code: int) -> int:
+    if session.debug:
+        traceback.print_exception(error, file=sys.stderr)
+    if said.strip():  # nothing, where the help was shown instead
+        session.speaker.error(" ".join(said.split()))
+    return code
+
+
+@contextmanager
+def _warnings_as_notes(session: Session) -> Iterator[None]:
+    """Say warnings for users in one line each; others stay as they are."""
+
+    def note(message: Warning | str, *_: Any, **__: Any) -> None:
+        session.speaker.say(f"note: {message}")
+
+    with warnings.catch_warnings():
+        warnings.filterwarnings("default", category=UserWarning)
+        warnings.showwarning = note
+        yield

@@ -1,0 +1,26 @@
+"""Demo: data that ships with scikit-learn, as files that a user might have."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+from sklearn.datasets import load_breast_cancer
+
+__all__ = ["write_demo_data"]
+
+NEW_ROWS = 20
+
+
+def write_demo_data(folder: Path) -> tuple[Path, Path]:
+    """Write breast cancer data as two CSV files: rows to learn from, and new ones to predict."""
+    folder.mkdir(parents=True, exist_ok=True)
+    source = load_breast_cancer()
+    frame = pd.DataFrame(source.data, columns=source.feature_names)
+    frame["tumour"] = source.target_names[source.target]
+    frame = frame.iloc[np.random.default_rng(0).permutation(len(frame))]
+    data, new = folder / "tumours.csv", folder / "new_tumours.csv"
+    frame.iloc[NEW_ROWS:].to_csv(data, index=False)
+    frame.iloc[:NEW_ROWS].drop(columns="tumour").to_csv(new, index=False)
+    return data, new

@@ -1,0 +1,45 @@
+"""Explaining: importances of the inputs with intervals, from a model file."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from nearbayes.cli.errors import UsageError
+from nearbayes.cli.modelfile import ModelFile
+from nearbayes.report.heldout import LEVELS, HeldOut
+from nearbayes.report.importance import importance
+
+__all__ = ["explain", "rows_to_look_at"]
+
+
+def rows_to_look_at(made: ModelFile, frame: pd.DataFrame | None) -> tuple[pd.DataFrame, Any]:
+    """Inputs and outcomes to look at the model with: those given, else those held out."""
+    rows = made.held_out if frame is None else frame
+    if rows is None:
+        raise UsageError("the model was fitted without held-out rows: give some with --data.")
+    return made.schema.labelled(rows)
+
+
+def explain(made: ModelFile, frame: pd.DataFrame | None, coverage: float) -> dict[str, Any]:
+    """Importances, largest first, with intervals and the chance of being the largest."""
+    if coverage not in LEVELS:
+        raise UsageError(
+            f"--coverage must be one of {', '.join(map(str, LEVELS))}, got {coverage}."
+        )
+    X, y = rows_to_look_at(made, frame)
+    held = HeldOut.of(made.model, X, y, np.random.default_rng(0), None, len(X))
+    found = importance(held, np.random.default_rng(0))
+    if found is None:
+        raise UsageError("the model keeps predictions alone, which tell nothing of its inputs.")
+    names, bounds = made.schema.input_names, found["intervals"][LEVELS.index(coverage)]
+    table = {
+        "feature": [names[name] for name in found["name"]],
+        "importance": found["mean"],
+        "lower": bounds["lower"],
+        "upper": bounds["upper"],
+        "P(largest)": found["largest"],
+    }
+    return {"about": found["about"], "table": table}

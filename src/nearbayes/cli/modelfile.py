@@ -1,0 +1,105 @@
+"""Model files: a saved posterior with what the command line needs beside it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from io import BytesIO
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import pandas as pd
+
+import nearbayes as nb
+from nearbayes.cli.errors import UsageError
+from nearbayes.cli.schema import Schema
+from nearbayes.io import FileRefused, attachments
+
+__all__ = ["ModelFile", "settings_of"]
+
+ABOUT, HELD_OUT, BAGGING = "about.json", "held_out.csv", "bagging.nearbayes"
+
+
+@dataclass(frozen=True)
+class ModelFile:
+    """What `nearbayes fit` writes and the other commands read.
+
+    Attributes
+    ----------
+    model : PosteriorClassifier or PosteriorRegressor
+    schema : Schema
+    settings : dict
+        Options of the fit and a fingerprint of its data, to tell whether it can go on; "stopped"
+        says whether there is anything to go on with.
+    held_out : DataFrame or None
+        Rows of the data file that the fit has not seen, as they were.
+    bagging : PosteriorClassifier or PosteriorRegressor or None
+        Bagging of the same model, kept as predictions at the held-out rows.
+    """
+
+    model: Any
+    schema: Schema
+    settings: dict[str, Any]
+    held_out: pd.DataFrame | None = None
+    bagging: Any = None
+
+    def write(self, path: Path) -> Path:
+        """Write everything into one file."""
+        about = {"schema": self.schema.to_json(), "settings": self.settings}
+        attached = {ABOUT: json.dumps(about).encode()}
+        if self.held_out is not None:
+            attached[HELD_OUT] = self.held_out.to_csv(index=False).encode()
+        if self.bagging is not None:
+            with TemporaryDirectory() as folder:
+                attached[BAGGING] = self.bagging.save(Path(folder) / BAGGING).read_bytes()
+        return Path(self.model.save(path, attachments=attached))
+
+    @classmethod
+    def read(cls, path: Path) -> ModelFile:
+        """Read what `write` wrote."""
+        attached = _attached(path)
+        try:
+            model = nb.load(path)
+            bagging = _loaded(attached[BAGGING]) if BAGGING in attached else None
+        except FileRefused as error:
+            raise UsageError(str(error)) from error
+        try:
+            about = json.loads(attached[ABOUT])
+            schema, settings = Schema.from_json(about["schema"]), dict(about["settings"])
+            held_out = _rows_of(attached[HELD_OUT]) if HELD_OUT in attached else None
+        except (ValueError, KeyError, TypeError) as error:
+            raise UsageError(f"{path} does not know its columns any more: fit again.") from error
+        return cls(model, schema, settings, held_out, bagging)
+
+
+def settings_of(path: Path) -> dict[str, Any]:
+    """Settings in a model file, without loading its model."""
+    return dict(json.loads(_attached(path)[ABOUT])["settings"])
+
+
+def _attached(path: Path) -> Mapping[str, bytes]:
+    if not path.is_file():
+        raise UsageError(f"{path} is not there: make it with nearbayes fit.")
+    try:
+        attached = attachments(path)
+    except FileRefused as error:
+        raise UsageError(str(error)) from error
+    if ABOUT not in attached:
+        raise UsageError(
+            f"{path} was not written by nearbayes fit, so it does not know its columns: load it in "
+            "Python with nearbayes.load."
+        )
+    return attached
+
+
+def _rows_of(data: bytes) -> pd.DataFrame:
+    return pd.read_csv(BytesIO(data), dtype=str)
+
+
+def _loaded(data: bytes) -> Any:
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / BAGGING
+        path.write_bytes(data)
+        return nb.load(path)

@@ -1,0 +1,97 @@
+"""Summaries: how a file was read and what a fit gave, in a few lines."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from nearbayes.cli.modelfile import ModelFile
+from nearbayes.cli.schema import Schema
+from nearbayes.core.executor import timed_on_one_thread
+from nearbayes.core.progress import in_words
+from nearbayes.metrics import accuracy, coverage, log_score
+
+__all__ = ["summary", "summary_lines", "treatment"]
+
+MOST_COLUMNS = 30
+
+
+def treatment(schema: Schema, n_rows: int) -> tuple[str, dict[str, list[Any]]]:
+    """Title and columns of a table that says how each column of the file is read."""
+    what = f"{len(schema.classes)} classes" if schema.classes else "numbers"
+    title = f"{n_rows} rows; target {schema.target!r}: {schema.task} ({what})"
+    if schema.note:
+        title += f"; {schema.note}"
+    shown = schema.columns[:MOST_COLUMNS]
+    more = len(schema.columns) - len(shown)
+    columns: dict[str, list[Any]] = {
+        "column": [column.name for column in shown],
+        "read as": [column.kind for column in shown],
+        "categories": [len(column.levels) or None for column in shown],
+        "note": [column.note for column in shown],
+    }
+    if more:
+        for values, last in zip(columns.values(), (f"... {more} more", "", "", ""), strict=True):
+            values.append(last)
+    return title, columns
+
+
+def summary(made: ModelFile, path: Path) -> dict[str, Any]:
+    """What a fit gave, for machines."""
+    source = made.model.posterior_.provenance
+    return {
+        "model": str(path),
+        "bytes": path.stat().st_size,
+        "task": made.schema.task,
+        "rows": made.settings["rows"],
+        "draws": len(made.model.posterior_),
+        "draws_asked": source.n_draws,
+        "refits": len(source.blocks),
+        "seed": source.seed,
+        "seconds": source.seconds,
+        "stopped": made.settings["stopped"],
+        "calibration": None if made.model.calibration_ is None else str(made.model.calibration_),
+        # few rows and many models: threads would cost more than they give
+        "held_out": timed_on_one_thread(lambda: _scores(made))[0],
+    }
+
+
+def summary_lines(found: dict[str, Any], made: ModelFile) -> list[str]:
+    """The same for people."""
+    lines: list[str] = made.model.posterior_.summary().splitlines()
+    lines.append(f"intervals: {found['calibration'] or 'not calibrated'}")
+    if found["held_out"]:
+        scores = {name: value for name, value in found["held_out"].items() if name != "rows"}
+        said = ", ".join(f"{name.replace('_', ' ')} {value:.4g}" for name, value in scores.items())
+        lines.append(f"at {found['held_out']['rows']} held-out rows: {said}")
+    took = in_words(found["seconds"]["total"])
+    lines.append(f"{found['model']} ({found['bytes'] / 1e6:.2f} MB, draws took {took})")
+    if not found["stopped"]:
+        lines.append(f"next: nearbayes report {found['model']}")
+    return lines
+
+
+def _scores(made: ModelFile) -> dict[str, float] | None:
+    """Scores at the held-out rows, of the posterior and of the model without it."""
+    if made.held_out is None:
+        return None
+    X, y = made.schema.labelled(made.held_out)
+    posterior = made.model.posterior_
+    base = posterior.algorithm.predict(posterior.first, X)
+    if made.schema.task == "classification":
+        codes, mean = np.searchsorted(made.model.classes_, y), made.model.predict_proba(X)
+        return {
+            "rows": len(y),
+            "log_score": float(log_score(codes, mean)),
+            "log_score_of_base_model": float(log_score(codes, base)),
+            "accuracy": float(accuracy(codes, mean)),
+        }
+    mean, covered = made.model.predict(X), coverage(y, made.model.predict_interval(X, 0.9))
+    return {
+        "rows": len(y),
+        "rmse": float(np.sqrt(np.mean((y - mean) ** 2))),
+        "rmse_of_base_model": float(np.sqrt(np.mean((y - base) ** 2))),
+        "coverage_of_90_percent_intervals": float(covered),
+    }
