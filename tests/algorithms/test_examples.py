@@ -55,9 +55,7 @@ def test_prediction_sets_of_the_demo():
     )
 
 
-def test_the_demo_shows_all_methods_and_writes_its_files(
-    tmp_path, monkeypatch, capsys
-):
+def test_the_demo_shows_all_methods_and_writes_its_files(tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(demo, "PICTURE", tmp_path / "demo.png")
     monkeypatch.setattr(demo, "REPORT", tmp_path / "demo.html")
     monkeypatch.setattr(demo, "COMMON", {"n_draws": 3, "random_state": 0})

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from nearbayes.core.credible import Functional
 from nearbayes.metrics import log_score
 from nearbayes.report.heldout import LEVELS, HeldOut
 from nearbayes.report.numbers import counted, in_digits, percent, rounded
@@ -20,8 +21,7 @@ def diagnostics(held: HeldOut) -> dict[str, Any]:
     """Failed draws, Monte Carlo error, captured share, and the score of half the draws."""
     posterior, source = held.posterior, held.posterior.provenance
     n_draws = len(posterior)
-    sd = held.draws.std(axis=0, ddof=1) if n_draws > 1 else np.full(held.mean.shape, np.nan)
-    error = sd / np.sqrt(n_draws)
+    error = Functional(held.draws).mc_error
     halves = _halves(held)
     return {
         "draws": n_draws,
