@@ -15,6 +15,9 @@ from sklearn.preprocessing import StandardScaler
 import nearbayes as nb
 from nearbayes import report
 from nearbayes.metrics import brier
+from nearbayes.report.heldout import LEVELS as REPORTED
+from nearbayes.report.heldout import HeldOut
+from nearbayes.report.importance import importance
 
 LEVELS = (0.5, 0.8, 0.9, 0.95)
 
@@ -145,3 +148,12 @@ def test_effects_have_the_calibrated_bands_of_predictions():
         low, high = case.model.calibration_.interval(by_draw, level)
         assert band["lower"][0] == pytest.approx(low, rel=1e-3)
         assert band["upper"][0] == pytest.approx(high, rel=1e-3)
+
+
+def test_the_command_line_can_ask_for_importances_alone():
+    case = patients()
+    held = HeldOut.of(case.model, case.X, case.y, np.random.default_rng(0), None, len(case.X))
+    found = importance(held, np.random.default_rng(0))
+    assert set(found["name"]) == set(case.X.columns)
+    assert len(found["intervals"]) == len(REPORTED) == len(LEVELS)
+    assert all(len(found[key]) == 3 for key in ("mean", "largest"))

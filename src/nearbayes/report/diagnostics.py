@@ -81,8 +81,8 @@ def _about_draws(halves: dict[str, Any], n_draws: int) -> str:
     reach = (n_draws - 1) / (n_draws + 1)
     if reach < max(LEVELS):
         exact += (
-            f" Quantiles of so few draws reach {percent(reach)} coverage; wider intervals of "
-            "importances and effects are the range of the draws."
+            f" Quantiles of so few draws reach {percent(reach)} coverage; wider intervals of what "
+            "is not calibrated, such as importances, are the range of the draws."
         )
     each = (halves["first"], halves["second"], halves["all"])
     if None in each or not each[2]:
