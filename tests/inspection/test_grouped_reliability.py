@@ -39,3 +39,9 @@ def test_sets_hold_the_class_that_their_ranks_say():
         inside = [code in row[:n] for code, row, n in zip(codes, ranked, size[:, k], strict=True)]
         assert covered[k] == np.mean(inside)
         assert mean_size[k] == size[:, k].mean()
+
+
+def test_sets_of_three_rows():
+    p = np.array([[0.95, 0.05], [0.6, 0.4], [0.08, 0.92]])
+    covered, size = set_coverage(np.array([0, 1, 0]), p, [0.9])
+    assert (covered[0], size[0]) == (pytest.approx(2 / 3), pytest.approx(4 / 3))
