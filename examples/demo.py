@@ -22,6 +22,7 @@ from sklearn.model_selection import train_test_split
 
 import nearbayes as nb
 from nearbayes import report
+from nearbayes.inspection.reliability import set_coverage
 from nearbayes.metrics import accuracy, coverage, crps_samples, log_score, width
 
 PICTURE, REPORT = pathlib.Path("nearbayes_demo.png"), pathlib.Path("nearbayes_demo.html")
@@ -59,7 +60,7 @@ def classification(console: Console) -> dict[str, Any]:
             nb.PosteriorClassifier(estimator, **{**COMMON, **options}), X_train, y_train
         )
         models[name], p = model, model.predict_proba(X_test)
-        inside, size = prediction_sets(p, codes)
+        (inside,), (size,) = set_coverage(codes, p, [0.9])
         interval_width = width(model.predict_interval(X_test)[:, 0])
         figures = [log_score(codes, p), accuracy(codes, p), inside, size, interval_width]
         table.add_row(name, *(f"{figure:.3f}" for figure in figures), f"{seconds:.1f} s")
@@ -101,17 +102,6 @@ def make_table(title: str, columns: list[str]) -> Table:
     for column in [*columns, "time"]:
         table.add_column(column, justify="right")
     return table
-
-
-def prediction_sets(p: Any, y: Any) -> tuple[float, float]:
-    """Smallest sets of classes with 90 % of the probability: share with y inside, mean size."""
-    order = np.argsort(-p, axis=1)
-    before = np.cumsum(np.take_along_axis(p, order, axis=1), axis=1) - np.take_along_axis(
-        p, order, axis=1
-    )
-    kept = before < 0.9
-    inside = (kept & (order == np.asarray(y)[:, None])).any(axis=1)
-    return float(inside.mean()), float(kept.sum(axis=1).mean())
 
 
 def picture(classified: dict[str, Any], regressed: dict[str, Any]) -> None:

@@ -1,4 +1,4 @@
-"""Shared by all tests: one thread per process, and seeds swept by an environment variable."""
+"""Shared by all tests: one thread per process, seeds swept by a variable, small fitted models."""
 
 import os
 
@@ -6,7 +6,15 @@ import os
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
+import numpy as np
 import pytest
+from sklearn.linear_model import LogisticRegression, Ridge
+
+import nearbayes as nb
+
+RNG = np.random.default_rng(0)
+X = RNG.normal(size=(60, 3))
+Y = X[:, 0] - X[:, 1] + 0.5 * RNG.normal(size=60)
 
 
 def _seeds() -> list[int]:
@@ -19,3 +27,38 @@ def _seeds() -> list[int]:
 def seed(request: pytest.FixtureRequest) -> int:
     """Seed of data and of draws; a statistical test must hold for any."""
     return request.param
+
+
+@pytest.fixture(scope="session")
+def table():
+    return X
+
+
+@pytest.fixture(scope="session")
+def outcomes():
+    return Y
+
+
+@pytest.fixture(scope="session")
+def regressor():
+    return nb.PosteriorRegressor(Ridge(), n_draws=15, random_state=0).fit(X, Y)
+
+
+@pytest.fixture(scope="session")
+def two_classes():
+    labels = np.where(Y > 0, "yes", "no")
+    return nb.PosteriorClassifier(LogisticRegression(), n_draws=15, random_state=0).fit(X, labels)
+
+
+@pytest.fixture(scope="session")
+def three_classes():
+    labels = np.digitize(Y, [-0.7, 0.7])
+    return nb.PosteriorClassifier(LogisticRegression(), n_draws=8, random_state=0).fit(X, labels)
+
+
+@pytest.fixture(scope="session")
+def calibrated():
+    model = nb.PosteriorClassifier(
+        LogisticRegression(), n_draws=4, n_refits=2, calibration="simulation", random_state=0
+    )
+    return model.fit(X, np.where(Y > 0, "yes", "no"))

@@ -6,7 +6,6 @@ import re
 import command_line
 import demo
 import numpy as np
-import pytest
 import skeleton_algorithm
 
 README = pathlib.Path(__file__).parents[2] / "README.md"
@@ -45,14 +44,6 @@ def test_the_code_of_the_readme_runs(capsys, tmp_path, monkeypatch):
     exec(blocks[2], names)
     assert np.array_equal(names["model"].predict(names["X"]), names["reg"].predict(names["X"]))
     assert (tmp_path / "report.html").stat().st_size > 20_000
-
-
-def test_prediction_sets_of_the_demo():
-    p = np.array([[0.95, 0.05], [0.6, 0.4], [0.08, 0.92]])
-    assert demo.prediction_sets(p, np.array([0, 1, 0])) == (
-        pytest.approx(2 / 3),
-        pytest.approx(4 / 3),
-    )
 
 
 def test_the_demo_shows_all_methods_and_writes_its_files(tmp_path, monkeypatch, capsys):

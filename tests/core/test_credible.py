@@ -151,3 +151,12 @@ def test_positive_quantities_stay_positive():
     values = np.array([0.1, 1.0, 10.0])
     spread = inflate(values, 3.0, "log")
     np.testing.assert_allclose(np.log(spread), 3 * np.log(values), atol=1e-12)
+
+
+def test_what_does_not_vary_has_no_correlation():
+    values = np.column_stack([np.random.default_rng(0).normal(size=(30, 2)), np.full(30, 0.1)])
+    correlation = Functional(values).correlation()
+    np.testing.assert_allclose(correlation[:2, :2], np.corrcoef(values[:, :2].T))
+    assert np.isnan(correlation[2]).all()
+    assert np.isnan(correlation[:, 2]).all()
+    assert np.isnan(Functional(values[:2]).correlation()).all()  # two draws: always 1 or -1

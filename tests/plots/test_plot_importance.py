@@ -26,7 +26,7 @@ def test_bars_are_inflated_intervals_the_largest_first(ax, regressor):
         np.testing.assert_allclose(drawn, slopes.interval(share)[order])
     np.testing.assert_allclose(ax.lines[0].get_xdata(), slopes.mean[order])
     assert ax.lines[0].get_ydata().tolist() == [1, 0]
-    assert shown_names(ax) == [str(place) for place in order]
+    assert shown_names(ax) == [f"x{place}" for place in order]
     assert ax.get_xlabel() == "coefficient"
 
 
@@ -63,6 +63,25 @@ def test_a_pipeline_shows_what_its_last_step_sees(ax, table, outcomes):
     assert "a b" in shown_names(ax)
 
 
+def test_coefficients_are_scaled_by_the_rows_given(ax, regressor, table):
+    nb.plots.importance(regressor, table * [1, 1, 100], ax=ax)
+    slopes = regressor.posterior_.apply(lambda m: m.coef_).mean * table.std(axis=0) * [1, 1, 100]
+    assert shown_names(ax)[0] == "x2"
+    np.testing.assert_allclose(ax.lines[0].get_xdata(), slopes[np.argsort(-np.abs(slopes))])
+    assert ax.get_xlabel() == "coefficient × sd of the feature"
+
+
+def test_models_without_importances_have_their_columns_shuffled(ax, table, outcomes):
+    frame = pd.DataFrame(table, columns=["a", "b", "c"])
+    model = nb.PosteriorRegressor(KNeighborsRegressor(), **SMALL).fit(frame, outcomes)
+    nb.plots.importance(model, frame, outcomes, ax=ax)
+    assert shown_names(ax)[2] == "c"
+    assert ax.get_xlabel() == "rise of the root mean squared error"
+    first = ax.lines[0].get_xdata()
+    nb.plots.importance(model, frame, outcomes, ax=ax)
+    np.testing.assert_array_equal(ax.lines[2].get_xdata(), first)  # the same fit, the same picture
+
+
 def test_bad_arguments(regressor, table, outcomes):
     with pytest.raises(ValueError, match="top must be a whole number, 1 or more, got 0"):
         nb.plots.importance(regressor, top=0)
@@ -71,5 +90,7 @@ def test_bad_arguments(regressor, table, outcomes):
     with pytest.raises(TypeError, match=r"must be a fitted PosteriorClassifier .* got Ridge"):
         nb.plots.importance(Ridge())
     neighbours = nb.PosteriorRegressor(KNeighborsRegressor(), **SMALL).fit(table, outcomes)
-    with pytest.raises(TypeError, match="but KNeighborsRegressor has neither"):
+    with pytest.raises(TypeError, match="but KNeighborsRegressor has neither: give X and y"):
         nb.plots.importance(neighbours)
+    with pytest.raises(ValueError, match="one value for each row of X, got 3 for 60 rows"):
+        nb.plots.importance(neighbours, table, outcomes[:3])

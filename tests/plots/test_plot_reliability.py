@@ -65,15 +65,15 @@ def test_levels_of_a_regression(ax, regressor, table, outcomes):
 
 def test_bad_arguments(two_classes, regressor, table, outcomes):
     y = np.where(outcomes > 0, "yes", "no")
-    with pytest.raises(ValueError, match="one outcome for each of 60 rows, got 5"):
+    with pytest.raises(ValueError, match="y must have one value for each row of X, got 5 for 60"):
         nb.plots.reliability(two_classes, table, y[:5])
-    with pytest.raises(ValueError, match="y must hold only classes of the model, "):
+    with pytest.raises(ValueError, match="y must hold classes that the model was fitted to"):
         nb.plots.reliability(two_classes, table, np.full(60, "maybe"))
     with pytest.raises(ValueError, match=r"target must be one of \['no', 'yes'\], got 1"):
         nb.plots.reliability(two_classes, table, y, target=1)
     with pytest.raises(ValueError, match="target is for classifiers, got 0 with a regressor"):
         nb.plots.reliability(regressor, table, outcomes, target=0)
-    with pytest.raises(ValueError, match="y must have one outcome per row, got shape"):
+    with pytest.raises(ValueError, match="y must have one output, got 2"):
         nb.plots.reliability(regressor, table, np.column_stack([outcomes, outcomes]))
     for n_bins in (0, 61, 2.5):
         with pytest.raises(ValueError, match=f"from 1 to the 60 rows of X, got {n_bins}"):

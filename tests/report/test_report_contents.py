@@ -7,6 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from report_cases import CASES, contents_of, diabetes, flowers, large_contents, patients
+from scipy.stats import binom
 
 from nearbayes import report
 from nearbayes.core.data import Rows
@@ -164,9 +165,13 @@ def test_reliability_groups_hold_every_row_once():
     order = np.argsort(sick, kind="stable")[: groups[0]["rows"]]
     assert groups[0]["predicted"] == pytest.approx(sick[order].mean(), **CLOSE)
     assert groups[0]["seen"] == pytest.approx((case.y.iloc[order] == "sick").mean(), **CLOSE)
+    by_draw = case.model.posterior_predictions(case.X)[:, order, 1].mean(axis=1)
+    same(groups[0]["credible"], case.model.calibration_.interval(by_draw, 0.9))
+    same(groups[0]["band"], np.array(binom.interval(0.9, len(order), sick[order].mean())) / 10)
     for group in groups:
-        assert group["band"][0] <= group["seen"] <= group["band"][1]
+        assert group["band"][0] <= group["predicted"] <= group["band"][1]
         assert group["credible"][0] <= group["predicted"] <= group["credible"][1]
+        assert group["agrees"] == (group["band"][0] <= group["seen"] <= group["band"][1])
 
 
 def test_reliability_of_several_classes_says_of_which():

@@ -2,18 +2,22 @@
 
 import numpy as np
 import pandas as pd
-import polars as pl
 import pytest
 from report_cases import contents_of, diabetes, patients
-from scipy import sparse
 from sklearn.datasets import load_iris
+from sklearn.decomposition import PCA
 from sklearn.ensemble import ExtraTreesClassifier
+from sklearn.linear_model import LogisticRegression
 from sklearn.neighbors import KNeighborsClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
 import nearbayes as nb
 from nearbayes import report
 from nearbayes.metrics import brier
-from nearbayes.report.columns import column_values, is_number, is_present, with_column
+from nearbayes.report.heldout import LEVELS as REPORTED
+from nearbayes.report.heldout import HeldOut
+from nearbayes.report.importance import importance
 
 LEVELS = (0.5, 0.8, 0.9, 0.95)
 
@@ -56,7 +60,7 @@ def test_shuffling_the_column_that_matters_hurts():
 def test_shuffling_nothing_changes_nothing(monkeypatch):
     case = patients()
     monkeypatch.setattr(
-        "nearbayes.report.importance.with_column", lambda table, j, source, rows: table
+        "nearbayes.inspection.importance.with_column", lambda table, j, source, rows: table
     )
     assert report.contents(case.model, case.X, case.y)["importance"]["mean"] == [0.0, 0.0, 0.0]
 
@@ -103,37 +107,6 @@ def test_most_uncertain_rows_show_their_values():
     assert ward == case.X.loc[worst, "ward"]
 
 
-@pytest.mark.parametrize("kind", ["array", "sparse", "pandas", "polars"])
-def test_a_column_is_replaced_by_its_own_values(kind):
-    values = np.arange(8.0).reshape(4, 2)
-    table = {
-        "array": values,
-        "sparse": sparse.csr_matrix(values),
-        "pandas": pd.DataFrame(values, columns=["a", "b"], index=[3, 3, 1, 0]),
-        "polars": pl.DataFrame(values, schema=["a", "b"]),
-    }[kind]
-    changed = with_column(table, 1, table, np.array([3, 3, 0, 1]))
-    assert type(changed) is type(table)
-    assert column_values(changed, 1).tolist() == [7.0, 7.0, 1.0, 3.0]
-    assert column_values(changed, 0).tolist() == column_values(table, 0).tolist()
-    assert column_values(table, 1).tolist() == [1.0, 3.0, 5.0, 7.0]  # never changed
-
-
-def test_categories_survive_a_replaced_column():
-    frame = pd.DataFrame({"c": pd.Categorical(["u", None], categories=["u", "v"])})
-    changed = with_column(frame, 0, frame, np.array([1, 0]))
-    assert changed["c"].dtype == frame["c"].dtype
-    assert is_present(column_values(changed, 0)).tolist() == [False, True]
-
-
-def test_what_is_a_number():
-    whole = column_values(pd.DataFrame({"k": pd.array([1, None], dtype="Int64")}), 0)
-    assert is_number(whole)
-    assert is_present(whole).tolist() == [True, False]
-    assert not is_number(np.array([True, False]))
-    assert not is_number(np.array(["1", "2"], dtype=object))
-
-
 def test_many_columns_are_screened_by_the_base_model():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(60, 40))
@@ -147,3 +120,40 @@ def test_many_columns_are_screened_by_the_base_model():
     base = brier(y, knn.posterior_.algorithm.predict(knn.posterior_.first, X))
     assert base < 0.5
     assert "x7" in found["name"]
+
+
+def iris_importance(estimator):
+    X, y = load_iris(return_X_y=True)
+    model = nb.PosteriorClassifier(estimator, n_draws=3, calibration=None, random_state=0)
+    return report.contents(model.fit(X, y), X, y, feature_names=list("abcd"))["importance"]
+
+
+def test_the_last_step_of_a_pipeline_has_its_say_where_it_is_given_the_columns():
+    logistic = LogisticRegression(C=0.1)
+    scaled = iris_importance(make_pipeline(StandardScaler(), logistic))
+    assert scaled["about"].startswith("Mean size of coefficients times the standard deviation")
+    assert scaled["name"][0] == "c"
+    mixed = iris_importance(make_pipeline(PCA(4), logistic))
+    assert mixed["about"].startswith("Permutation importance: rise of the Brier score when")
+    assert set(mixed["name"]) == set("abcd")
+
+
+def test_effects_have_the_calibrated_bands_of_predictions():
+    case, found = patients(), contents_of("patients")["effects"]
+    visits = next(each for each in found["features"] if each["name"] == "visits")
+    everywhere = case.X.copy()
+    everywhere["visits"] = visits["at"][0]
+    by_draw = case.model.posterior_predictions(everywhere)[:, :, 1].mean(axis=1)
+    for level, band in zip(LEVELS, visits["curves"][0]["intervals"], strict=True):
+        low, high = case.model.calibration_.interval(by_draw, level)
+        assert band["lower"][0] == pytest.approx(low, rel=1e-3)
+        assert band["upper"][0] == pytest.approx(high, rel=1e-3)
+
+
+def test_the_command_line_can_ask_for_importances_alone():
+    case = patients()
+    held = HeldOut.of(case.model, case.X, case.y, np.random.default_rng(0), None, len(case.X))
+    found = importance(held, np.random.default_rng(0))
+    assert set(found["name"]) == set(case.X.columns)
+    assert len(found["intervals"]) == len(REPORTED) == len(LEVELS)
+    assert all(len(found[key]) == 3 for key in ("mean", "largest"))

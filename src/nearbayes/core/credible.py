@@ -171,13 +171,20 @@ class Functional:
         return credible_interval(self.adjusted(adjust), coverage)
 
     def correlation(self) -> NDArray[np.float64]:
-        """Posterior correlation between the entries of a vector quantity, shape (p, p)."""
+        """Posterior correlation between the entries of a vector quantity, shape (p, p).
+
+        NaN for entries that are the same in all draws, and for two draws, where it is 1 or -1.
+        """
         if self.values.ndim != 2:
             raise ValueError(
                 "correlation needs a vector per draw, got draws of shape "
                 f"{self.values.shape[1:]}: return a 1-D array from the function."
             )
-        return np.atleast_2d(np.corrcoef(self.values, rowvar=False))
+        correlation = np.full((self.values.shape[1],) * 2, np.nan)
+        varies = np.flatnonzero(np.ptp(self.values, axis=0) > 0)
+        if len(varies) and len(self.values) > 2:
+            correlation[np.ix_(varies, varies)] = np.corrcoef(self.values[:, varies], rowvar=False)
+        return correlation
 
     def summary(self, coverage: float = 0.9) -> dict[str, NDArray[np.float64]]:
         """Mean, sd, Monte Carlo error and interval bounds, by name."""

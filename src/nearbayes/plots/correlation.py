@@ -41,8 +41,7 @@ def correlation(
     columns, labels = as_entries(functional, names, MOST_ENTRIES)
     if len(labels) < 2:
         raise ValueError("functional must have 2 entries or more to correlate, got 1.")
-    with np.errstate(invalid="ignore", divide="ignore"):  # entries that do not vary: NaN is meant
-        matrix = columns.correlation()
+    matrix = columns.correlation()
     axes = as_axes(ax)
     image = axes.imshow(matrix, cmap="RdBu_r", vmin=-1, vmax=1)
     axes.figure.colorbar(image, ax=axes, label="posterior correlation")

@@ -1,4 +1,4 @@
-"""Importance: the posterior of feature importances or coefficients."""
+"""Importance: the posterior of feature importances, of coefficients, or of what shuffling does."""
 
 from __future__ import annotations
 
@@ -6,25 +6,28 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
-from sklearn.pipeline import Pipeline
 
 from nearbayes.core.credible import Functional
 from nearbayes.core.schedule import is_whole
+from nearbayes.core.seeds import Seeds
+from nearbayes.core.tables import as_table
+from nearbayes.inspection.fitted import Fitted, check_model, checked_outcomes
+from nearbayes.inspection.importance import Importances, own_importances, permutation_importances
 from nearbayes.plots.canvas import as_axes, colours, foreground, percent
 from nearbayes.plots.entries import as_entries
-from nearbayes.plots.fitted import Fitted, check_model
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["importance", "importances_of"]
+__all__ = ["importance"]
 
 INNER = 0.5  # coverage of the thick bars
 
 
 def importance(
     model: Fitted,
+    X: Any = None,
+    y: Any = None,
     *,
     top: int = 10,
     names: Sequence[Any] | None = None,
@@ -36,8 +39,13 @@ def importance(
     Parameters
     ----------
     model : fitted PosteriorClassifier or PosteriorRegressor
-        Its estimator, or the last step of a pipeline, has `feature_importances_` or `coef_`; with
-        several rows of coefficients (classes, outputs), their mean size counts.
+        If its estimator, or the last step of a pipeline, has `feature_importances_` (drawn as
+        shares) or `coef_`, these are drawn; of several rows (classes, outputs), their mean size.
+    X : table of shape (n_rows, n_columns), optional
+        Rows, best held out of the fit. Coefficients are multiplied by the standard deviation that
+        their feature has there.
+    y : array of shape (n_rows,), optional
+        With X, for other estimators: how much worse they predict when a column is shuffled.
     top : int
         How many features to show.
     names : sequence, optional
@@ -53,50 +61,31 @@ def importance(
     check_model(model)
     if not is_whole(top) or top < 1:
         raise ValueError(f"top must be a whole number, 1 or more, got {top!r}.")
-    functional, kind = importances_of(model)
-    given = _feature_names(model) if names is None else names
-    columns, labels = as_entries(functional, given, most=functional.values.shape[1])
+    found = _importances(model, X, y)
+    given = found.names if names is None else names
+    columns, labels = as_entries(found.draws, given, most=len(found.names))
     order = np.argsort(-np.abs(columns.mean), kind="stable")[:top]
     shown = Functional(columns.values[:, order], columns.inflation)
     axes = as_axes(ax)
     _draw_bars(axes, shown, [labels[place] for place in order], coverage)
-    axes.set_xlabel(kind)
+    scaled = X is not None and "coefficient" in found.kind
+    axes.set_xlabel(f"{found.kind} × sd of the feature" if scaled else found.kind)
     axes.set_title(f"Posterior mean, {percent(INNER)} and {percent(coverage)} credible intervals")
     return axes
 
 
-def importances_of(model: Fitted) -> tuple[Functional, str]:
-    """Draws of importances or coefficients, shape (n_draws, n_features), and which they are."""
-    last = _last_step(model.posterior_.draws[0])
-    if hasattr(last, "feature_importances_"):
-        draws = model.posterior_.apply(lambda draw: _last_step(draw).feature_importances_)
-        return draws, "feature importance"
-    if not hasattr(last, "coef_"):
+def _importances(model: Fitted, X: Any, y: Any) -> Importances:
+    found = own_importances(model, X)
+    if found is not None:
+        return found
+    if X is None or y is None:
         raise TypeError(
-            f"model must have feature_importances_ or coef_, but {type(last).__name__} has "
-            "neither: give what you mean to plots.posterior(model.posterior_.apply(function))."
+            "model must have feature_importances_ or coef_ of named features, but "
+            f"{type(model.posterior_.draws[0]).__name__} has neither: give X and y, to shuffle "
+            "columns, or what you mean to plots.posterior(model.posterior_.apply(function))."
         )
-    several = np.ndim(last.coef_) == 2 and len(last.coef_) > 1
-    draws = model.posterior_.apply(lambda draw: _one_row(_last_step(draw).coef_))
-    return draws, "mean size of coefficients" if several else "coefficient"
-
-
-def _one_row(coefficients: Any) -> NDArray[np.float64]:
-    table = np.atleast_2d(np.asarray(coefficients, dtype=np.float64))
-    return np.asarray(np.abs(table).mean(axis=0) if len(table) > 1 else table[0])
-
-
-def _last_step(estimator: Any) -> Any:
-    return estimator[-1] if isinstance(estimator, Pipeline) else estimator
-
-
-def _feature_names(model: Fitted) -> Any:
-    """Names of what the last step was fitted to, where they are known."""
-    names = getattr(model, "feature_names_in_", None)
-    first = model.posterior_.draws[0]
-    if not isinstance(first, Pipeline) or len(first.steps) == 1:
-        return names
-    return first[:-1].get_feature_names_out(names)
+    table, rng = as_table(X), Seeds(model.posterior_.provenance.seed).shared()
+    return permutation_importances(model, table, checked_outcomes(model, table, y), rng)
 
 
 def _draw_bars(axes: Axes, columns: Functional, labels: list[str], coverage: float) -> None:

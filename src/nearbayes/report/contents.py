@@ -7,13 +7,12 @@ from typing import Any
 
 from nearbayes.core.executor import timed_on_one_thread
 from nearbayes.core.seeds import Seeds
-from nearbayes.core.tables import as_table
 from nearbayes.report.account import CITATION, cautions, cost, done, time_taken
 from nearbayes.report.calibration import calibration
 from nearbayes.report.diagnostics import diagnostics
 from nearbayes.report.effects import effects
 from nearbayes.report.headline import headline
-from nearbayes.report.heldout import LEVELS, HeldOut, checked_outcomes
+from nearbayes.report.heldout import LEVELS, HeldOut
 from nearbayes.report.importance import importance
 from nearbayes.report.predictions import most_uncertain, predictions
 from nearbayes.report.reliability import held_out_coverage, reliability
@@ -71,7 +70,6 @@ def contents(
     """
     if most_rows < 1:
         raise ValueError(f"most_rows must be at least 1, got {most_rows}.")
-    checked_outcomes(model, as_table(X), y)
     seeds, name = Seeds(random_state), target or str(getattr(y, "name", None) or "y")
 
     def work() -> dict[str, Any]:
@@ -103,7 +101,7 @@ def _found(held: HeldOut, target: str, baselines: dict[str, Any], seeds: Seeds) 
         "predictions": predictions(held),
         "most_uncertain": most_uncertain(held, features),
         "importance": ranked,
-        "effects": effects(held, features, seeds.draw(3)),
+        "effects": effects(held, features),
         "diagnostics": diagnostics(held),
         "cost": cost(held, baselines),
         "citation": CITATION,

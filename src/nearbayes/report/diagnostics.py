@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from nearbayes.core.credible import Functional
 from nearbayes.metrics import log_score
 from nearbayes.report.heldout import LEVELS, HeldOut
 from nearbayes.report.numbers import counted, in_digits, percent, rounded
@@ -20,8 +21,7 @@ def diagnostics(held: HeldOut) -> dict[str, Any]:
     """Failed draws, Monte Carlo error, captured share, and the score of half the draws."""
     posterior, source = held.posterior, held.posterior.provenance
     n_draws = len(posterior)
-    sd = held.draws.std(axis=0, ddof=1) if n_draws > 1 else np.full(held.mean.shape, np.nan)
-    error = sd / np.sqrt(n_draws)
+    error = Functional(held.draws).mc_error
     halves = _halves(held)
     return {
         "draws": n_draws,
@@ -81,8 +81,8 @@ def _about_draws(halves: dict[str, Any], n_draws: int) -> str:
     reach = (n_draws - 1) / (n_draws + 1)
     if reach < max(LEVELS):
         exact += (
-            f" Quantiles of so few draws reach {percent(reach)} coverage; wider intervals of "
-            "importances and effects are the range of the draws."
+            f" Quantiles of so few draws reach {percent(reach)} coverage; wider intervals of what "
+            "is not calibrated, such as importances, are the range of the draws."
         )
     each = (halves["first"], halves["second"], halves["all"])
     if None in each or not each[2]:

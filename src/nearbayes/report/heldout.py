@@ -13,8 +13,9 @@ from nearbayes.algorithms.kept import KeptPredictions
 from nearbayes.core.posterior import Posterior
 from nearbayes.core.tables import Table, as_table, n_rows, take
 from nearbayes.core.types import Rng
-from nearbayes.estimators import PosteriorClassifier, PosteriorRegressor
-from nearbayes.report.columns import column_names
+from nearbayes.estimators import PosteriorClassifier
+from nearbayes.inspection.columns import column_names
+from nearbayes.inspection.fitted import checked_outcomes
 
 __all__ = ["LEVELS", "HeldOut"]
 
@@ -68,6 +69,8 @@ class HeldOut:
         """Predict at held-out rows, and choose those to show."""
         table = as_table(X)
         outcomes = checked_outcomes(model, table, y)
+        if len(outcomes) < 2:
+            raise ValueError(f"X must have at least 2 rows, got {len(outcomes)}.")
         draws = model.posterior_predictions(table)
         epistemic, aleatoric = _uncertainty(model, table, draws)
         error = _surprise(draws.mean(axis=0), outcomes)
@@ -123,48 +126,6 @@ class HeldOut:
         if self.keeps_models:
             return predict(take(self.table, rows))
         return np.asarray(predict(self.table))[rows]
-
-
-def checked_outcomes(model: Any, table: Table, y: Any) -> NDArray[Any]:
-    """Outcomes as class codes or numbers, one for each row of X, none missing."""
-    if not isinstance(model, PosteriorClassifier | PosteriorRegressor):
-        raise TypeError(
-            "model must be a fitted PosteriorClassifier or PosteriorRegressor, got "
-            f"{type(model).__name__}."
-        )
-    outcomes = np.asarray(y)
-    if outcomes.ndim == 2 and outcomes.shape[1] > 1:
-        raise ValueError(
-            f"y must have one output, got {outcomes.shape[1]}: fit and report one regressor each."
-        )
-    outcomes = outcomes.ravel()
-    if len(outcomes) != n_rows(table) or len(outcomes) < 2:
-        raise ValueError(
-            f"y must have one value for each row of X and there must be at least 2 rows, got "
-            f"{len(outcomes)} for {n_rows(table)} rows."
-        )
-    return _codes(model, outcomes) if hasattr(model, "classes_") else _finite(outcomes)
-
-
-def _codes(model: Any, labels: NDArray[Any]) -> Index:
-    code = {label: k for k, label in enumerate(model.classes_.tolist())}
-    unknown = sorted({str(label) for label in labels.tolist() if label not in code})
-    if unknown:
-        raise ValueError(
-            f"y must hold classes that the model was fitted to ({list(code)}), got "
-            f"{', '.join(unknown[:5])}: leave out those rows."
-        )
-    return np.array([code[label] for label in labels.tolist()], dtype=np.intp)
-
-
-def _finite(outcomes: NDArray[Any]) -> Array:
-    numbers = outcomes.astype(np.float64)
-    if not np.isfinite(numbers).all():
-        raise ValueError(
-            f"y must be finite, got {int((~np.isfinite(numbers)).sum())} missing or infinite "
-            "values: leave out those rows."
-        )
-    return numbers
 
 
 def _uncertainty(model: Any, table: Table, draws: Array) -> tuple[Array, Array]:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["counted", "in_digits", "percent", "rounded", "signed", "standard_error"]
+__all__ = ["by_level", "counted", "in_digits", "percent", "rounded", "signed", "standard_error"]
 
 DIGITS = 4
 NO_BREAK = "\u00a0"  # keeps a number and its unit on one line
@@ -31,6 +31,11 @@ def rounded(values: Any) -> Any:
 
 def _one(value: float) -> float | None:
     return float(f"{value:.{DIGITS}g}") if math.isfinite(value) else None
+
+
+def by_level(bounds: Any) -> list[dict[str, Any]]:
+    """Bounds of shape (n, 2, n_levels) as one pair of columns per level."""
+    return [{"lower": rounded(low), "upper": rounded(high)} for low, high in np.transpose(bounds)]
 
 
 def in_digits(value: float | None, digits: int = 3) -> str:

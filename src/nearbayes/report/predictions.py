@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+from numbers import Real
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from nearbayes.report.columns import column_values, is_number, is_present
+from nearbayes.inspection.columns import column_values, is_present
+from nearbayes.inspection.reliability import predictive_sets
 from nearbayes.report.heldout import LEVELS, MOST_CLASSES, HeldOut
-from nearbayes.report.numbers import in_digits, rounded
-from nearbayes.report.reliability import predictive_sets
+from nearbayes.report.numbers import by_level, in_digits, rounded
 
 __all__ = ["most_uncertain", "predictions"]
 
@@ -59,20 +60,12 @@ def _views(mean: Array, bounds: Array, likeliest: NDArray[np.intp]) -> list[dict
 
 
 def _view(code: int | None, mean: Array, bounds: Array) -> dict[str, Any]:
-    return {"class": code, "mean": rounded(mean), "credible": _by_level(bounds)}
-
-
-def _by_level(bounds: Array) -> list[dict[str, Any]]:
-    """Bounds of shape (n_rows, 2, n_levels) as one pair of columns per level."""
-    return [
-        {"lower": rounded(bounds[:, 0, k]), "upper": rounded(bounds[:, 1, k])}
-        for k in range(bounds.shape[2])
-    ]
+    return {"class": code, "mean": rounded(mean), "credible": by_level(bounds)}
 
 
 def _outcome_columns(held: HeldOut) -> dict[str, Any]:
     def bounds(kind: str) -> list[dict[str, Any]]:
-        return _by_level(
+        return by_level(
             held.at(held.shown, lambda x: held.model.predict_interval(x, LEVELS, kind=kind))
         )
 
@@ -125,4 +118,6 @@ def cell_text(column: NDArray[Any], row: int) -> str:
     """
     if not is_present(column[row : row + 1])[0]:
         return "missing"
-    return in_digits(float(column[row]), 4) if is_number(column) else str(column[row])
+    value = column[row]
+    is_number = isinstance(value, Real) and not isinstance(value, bool)
+    return in_digits(float(value), 4) if is_number else str(value)

@@ -21,7 +21,7 @@ function reliabilityChart(holder, state) {
   }
   const marks = view.groups.map((group) => ({
     x: at.x(group.predicted), y: at.y(group.seen),
-    text: () => [`${group.rows} rows`, `predicted ${digits(group.predicted)} (${between(...group.credible)})`, `seen ${digits(group.seen)} (${between(...group.band)})`],
+    text: () => [`${group.rows} rows`, `predicted ${digits(group.predicted)} (${between(...group.credible)})`, `seen ${digits(group.seen)}`, `by chance ${between(...group.band)}`],
   }));
   for (const mark of marks) svg.append(dot(mark.x, mark.y, 5));
   inspect(picture, marks);

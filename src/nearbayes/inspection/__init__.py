@@ -1,0 +1,1 @@
+"""Inspection: what pictures and reports show of a fitted posterior, as numbers."""

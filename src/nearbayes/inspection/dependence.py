@@ -1,0 +1,85 @@
+"""Dependence: how the prediction moves with one feature, in every draw."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nearbayes.core.tables import n_rows
+from nearbayes.estimators import PosteriorRegressor
+from nearbayes.inspection.columns import Column, evenly_spaced
+from nearbayes.inspection.fitted import Fitted, credible_interval_of, target_columns, thinned
+
+__all__ = ["MOST_ROWS", "Dependence", "partial_dependence", "predictive_band"]
+
+Array = NDArray[np.float64]
+MOST_ROWS = 100
+LEAST_OUTCOMES = 4_000  # at each value, for the quantiles of y
+
+
+class Dependence(NamedTuple):
+    """What is predicted, its mean, (n_values,), and credible band, (n_values, 2[, n_levels])."""
+
+    name: str
+    mean: Array
+    credible: Array
+
+
+def partial_dependence(
+    model: Fitted,
+    column: Column,
+    target: Any = None,
+    coverage: float | Sequence[float] = 0.9,
+    most_draws: int | None = None,
+) -> list[Dependence]:
+    """Average every draw's predictions over rows, at each value of a column.
+
+    Of more than 100 rows, so many are averaged over, evenly spaced; of more than `most_draws`
+    draws, so many. Each class or output asked for (`target_columns`) has its curve.
+
+    Examples
+    --------
+    >>> import nearbayes as nb
+    >>> from sklearn.linear_model import LinearRegression
+    >>> from nearbayes.inspection.columns import column_of
+    >>> X = np.arange(20.0).reshape(-1, 2)
+    >>> model = nb.PosteriorRegressor(LinearRegression(), n_draws=5).fit(X, X[:, 0])
+    >>> (curve,) = partial_dependence(model, column_of(X, 0))
+    >>> curve.mean.shape, curve.credible.shape
+    ((10,), (10, 2))
+    """
+    if len(column.shown) == 0:
+        raise ValueError(f"feature {column.name!r} has no value in X that is not missing.")
+    few = model if most_draws is None else thinned(model, most_draws)
+    predicted = few.posterior_predictions(column.imposed_on(_rows(column)))
+    draws = _by_value(predicted, column).mean(axis=2)
+    columns, names = target_columns(model, target, draws.shape[-1])
+    mean, credible = draws.mean(axis=0), credible_interval_of(model, draws, coverage)
+    return [
+        Dependence(name, mean[:, k], credible[:, k]) for k, name in zip(columns, names, strict=True)
+    ]
+
+
+def predictive_band(
+    model: PosteriorRegressor, column: Column, target: int | None = None, coverage: float = 0.9
+) -> Array:
+    """Interval of a new y, of a row like those of the table, at each value: (n_values, 2)."""
+    rows, n_draws = _rows(column), len(model.posterior_)
+    rounds = -(-LEAST_OUTCOMES // (n_draws * len(rows)))
+    seed = model.posterior_.provenance.seed
+    outcomes = model.sample(column.imposed_on(rows), n_draws * rounds, random_state=seed)
+    tails = [(1 - coverage) / 2, (1 + coverage) / 2]
+    return np.quantile(_by_value(outcomes, column)[..., target or 0], tails, axis=(0, 2)).T
+
+
+def _rows(column: Column) -> NDArray[np.intp]:
+    return evenly_spaced(n_rows(column.table), MOST_ROWS)
+
+
+def _by_value(values: Array, column: Column) -> Array:
+    """Predictions or outcomes as (n_draws, n_values, n_rows, n_targets)."""
+    n_values = len(column.shown)
+    return values.reshape(len(values), n_values, values.shape[1] // n_values, -1)
