@@ -244,7 +244,7 @@ def test_demo_answers_with_all_its_steps(tmp_path, capsys, monkeypatch):
     quick = commands.Options
     monkeypatch.setattr(
         "nearbayes.cli.commands.Options",
-        lambda target, jobs: quick(target, model="linear", draws=3, refits=1, jobs=jobs),
+        lambda target, draws, jobs: quick(target, model="linear", draws=3, refits=1, jobs=jobs),
     )
     found = answered(capsys, "demo", "-o", tmp_path / "demo")
     assert list(found) == ["fit", "predict", "explain", "report"]

@@ -121,8 +121,8 @@ def demo(folder: Path, jobs: int, speaker: Speaker) -> Result:
         folder / name for name in ("model.nearbayes", "predictions.csv", "report.html")
     )
     found: dict[str, Result] = {}
-    speaker.say(f"$ nearbayes fit {data} --target tumour --output {model} --jobs {jobs}")
-    found["fit"] = fit(read_table(data), Options("tumour", jobs=jobs), model, speaker)
+    speaker.say(f"$ nearbayes fit {data} --target tumour --draws 20 --output {model} --jobs {jobs}")
+    found["fit"] = fit(read_table(data), Options("tumour", draws=20, jobs=jobs), model, speaker)
     stop_if_stopped(found["fit"])
     speaker.say(f"\n$ nearbayes predict {model} {new} --output {table}")
     found["predict"] = predict(model, read_table(new), 0.9, table, speaker)
