@@ -162,7 +162,9 @@ class PosteriorClassifier(ClassifierMixin, PosteriorEstimator):  # type: ignore[
             Further arguments of the estimator's `fit`, the same at every fit.
         """
         table = self._table(X, reset=True)
-        data = Data.of(table, self._checked_target(y), sample_weight)
+        labels = self._checked_target(y)
+        data = Data.of(table, labels, sample_weight)
+        check_classification_targets(labels)
         algorithm = ClassifierAlgorithm.of(self._base_estimator(), **self._routed(fit_params))
         self._fit_posterior(algorithm, data, predict_on)
         self.classes_ = self.posterior_.algorithm.classes
@@ -213,9 +215,7 @@ class PosteriorClassifier(ClassifierMixin, PosteriorEstimator):  # type: ignore[
         return HistGradientBoostingClassifier() if self.estimator is None else self.estimator
 
     def _checked_target(self, y: ArrayLike) -> NDArray[Any]:
-        labels = np.asarray(column_or_1d(y, warn=True))
-        check_classification_targets(labels)
-        return labels
+        return np.asarray(column_or_1d(y, warn=True))
 
     def _warn_of_lost_classes(self) -> None:
         """Say when draws never saw a class: bootstrap samples can lose a rare one."""
