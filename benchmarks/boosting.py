@@ -9,13 +9,14 @@ os.environ.update(OMP_NUM_THREADS="1", OPENBLAS_NUM_THREADS="1", MKL_NUM_THREADS
 
 import subprocess
 import sys
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from joblib import Parallel, delayed
 from lightgbm import LGBMClassifier
-from measuring import seconds, show
+from measuring import seconds, seconds_in_turn, show
 from sklearn.base import clone
 from sklearn.datasets import make_classification
 from xgboost import XGBClassifier, XGBRegressor
@@ -49,22 +50,19 @@ def refit_cost(name: str, algorithm: Any, X: np.ndarray, y: np.ndarray) -> None:
     algorithm, data = algorithm.prepare(Data.of(X, y), rng)
     model = algorithm.fit(data, rng)
     estimator = algorithm.fitting.configured(0)
-    plain = seconds(lambda: estimator.fit(X, y))
-    cost = {}
+    tasks: dict[str, Any] = {"plain": lambda: estimator.fit(X, y)}
     for horizon in (1, 8):
         rows, block = grown(algorithm, data, model, horizon)
-        cost[horizon] = seconds(
-            lambda rows=rows, block=block: algorithm.refit(rows, block, model, rng)
-        )
-        positions = np.concatenate([np.arange(len(y)), block.x.positions])
-        labels = np.concatenate([data.y, block.y])
-        simple = seconds(
-            lambda at=positions, labels=labels: estimator.fit(X[at], labels), repeats=3
-        )
-        cost[-horizon] = simple
-    show(f"{name}: refit at horizon 8n / at horizon 1n", cost[8] / cost[1], "<= 1.15")
-    show(f"{name}: refit at horizon 8n / plain fit", cost[8] / plain, "<= 1.3")
-    show(f"{name}: concatenate and fit at horizon 8n / plain fit", cost[-8] / plain, "(beside it)")
+        tasks[f"{horizon}n"] = partial(algorithm.refit, rows, block, model, rng)
+    positions = np.concatenate([np.arange(len(y)), block.x.positions])
+    labels = np.concatenate([data.y, block.y])
+    tasks["concatenated"] = lambda: estimator.fit(X[positions], labels)
+    cost = seconds_in_turn(tasks)
+    plain = cost["plain"]
+    show(f"{name}: refit at horizon 8n / at horizon 1n", cost["8n"] / cost["1n"], "<= 1.15")
+    show(f"{name}: refit at horizon 8n / plain fit", cost["8n"] / plain, "<= 1.3")
+    beside = cost["concatenated"] / plain
+    show(f"{name}: concatenate and fit at horizon 8n / plain fit", beside, "(beside it)")
 
 
 def straightforward_draw(
