@@ -7,8 +7,8 @@ from pathlib import Path
 
 from experiments.refit_policy.experiment import (
     BASELINES,
+    BINS,
     DEFAULT,
-    FINE_BINS,
     POLICIES,
     SCHEDULES,
     RefitPolicy,
@@ -23,7 +23,7 @@ def write_report(records: Records, folder: Path) -> None:
     frame = records.frame()
     splits = n_splits(frame, RefitPolicy.measured)
     metrics = {"nll": "less", "accuracy": "greater", "brier": "less"}
-    policies = [DEFAULT, *POLICIES, FINE_BINS]
+    policies = [DEFAULT, *POLICIES, *BINS]
     parts = [
         "# Schedules and refit policies for XGBoost: results",
         f"Made by `python -m experiments.refit_policy tables`: {len(splits)} data sets, "

@@ -28,7 +28,9 @@ POLICIES = {
     "fixed rounds": FixedRounds,
     "extended validation": ExtendedValidation,
 }
-FINE_BINS = "256 bins"  # XGBoost's own default; the experiments have 64
+# Bins of the first fit and of refits: XGBoost's own default at all of them; or what the library
+# does where the user says nothing, which is that at the first fit and fewer at refits. Else 64.
+BINS = {"256 bins": 256, "bins not set": None}
 BASELINES = ("base", "bootstrap")
 
 
@@ -37,7 +39,7 @@ class RefitPolicy(Classification):
     """The splits and hyperparameters of the classification experiment, other methods."""
 
     data_sets: tuple[str, ...] = QUICK_DATA_SETS
-    measured: tuple[str, ...] = (*BASELINES, *SCHEDULES, *POLICIES, FINE_BINS)
+    measured: tuple[str, ...] = (*BASELINES, *SCHEDULES, *POLICIES, *BINS)
     n_splits: int = 2
     n_draws: int = 16
 
@@ -51,8 +53,8 @@ class RefitPolicy(Classification):
             return super().measure(unit, method, done)
         split = self.split(unit)
         trees: Any = methods.boosted_trees(done[TUNING])
-        if method == FINE_BINS:
-            trees.set_params(max_bin=256)
+        if method in BINS:
+            trees.set_params(max_bin=BINS[method])
         kind = POLICIES.get(method, ClassifierAlgorithm)
         posterior = nb.martingale_posterior(
             kind.of(trees, eval_set=[(split.X_validation, split.y_validation)]),
