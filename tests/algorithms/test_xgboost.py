@@ -149,11 +149,13 @@ def test_weight_2_is_the_row_twice(make):
 
 
 @pytest.mark.parametrize("y", [TWO, THREE], ids=["two", "three"])
+@pytest.mark.parametrize("max_bin", [None, 256])
 @pytest.mark.parametrize("tree_method", [None, "exact", "approx"])
-def test_first_fit_is_the_plain_classifier(y, tree_method):
-    options = {"tree_method": tree_method} | ({"scale_pos_weight": 3.0} if y is TWO else {})
+def test_first_fit_is_the_plain_classifier(y, tree_method, max_bin):
+    options = {"tree_method": tree_method, "max_bin": max_bin}
+    options |= {"scale_pos_weight": 3.0} if y is TWO else {}
     model = classifier({"n_refits": 0, "n_draws": 1}, **options).fit(X, y)
-    plain = XGBClassifier(**SMALL, **options, n_jobs=1).fit(X, y)
+    plain = XGBClassifier(**{**SMALL, **options}, n_jobs=1).fit(X, y)
     assert trees(model.estimators_[0]) == trees(plain)
     assert np.array_equal(model.estimators_[0].predict_proba(X), plain.predict_proba(X))
 

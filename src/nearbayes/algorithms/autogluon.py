@@ -41,7 +41,7 @@ class AutoGluonFit(EstimatorFit):
 
     Every fit is a fresh copy of the predictor with its own seed and its own temporary folder.
     `time_limit` holds for each fit, of which a draw has two by default: its first fit, as
-    AutoGluon is random, and one refit. A regressor needs five more, for the noise. Give
+    AutoGluon is random, and one refit. A regressor needs ten more, for the noise. Give
     `tuning_data` to have models and ensemble weights chosen on real rows at every refit; without
     it, AutoGluon sets aside real and imputed rows alike. The same seed gives the same draws unless
     the time limit cuts fits short. A seed that `hyperparameters` give a model stays as it is.

@@ -23,9 +23,9 @@ FEWEST_BINS, ROWS_PER_BIN = 64, 32
 def refit_bins(data: Data, usual: int) -> int | None:
     """Bins per column of a refit, where the user has not said: no more than rows can fill.
 
-    With few rows nearly all the time of a fit goes into empty bins: 2,000 rows are fitted four
-    times as fast with 64 bins as with 256, and draws predict as well (`docs/design.md`). The first
-    fit, to real rows, is the user's very own: None, as where the usual number is right.
+    With few rows most of the time of a fit goes into nearly empty bins, and draws predict as well
+    without them (`docs/design.md`). The first fit, to real rows, is the user's very own: None, as
+    where the usual number is right.
 
     Examples
     --------
