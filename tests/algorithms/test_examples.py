@@ -1,14 +1,11 @@
 """The example scripts run, and say what their readers are told they say."""
 
-import pathlib
 import re
 
 import command_line
 import demo
 import numpy as np
 import skeleton_algorithm
-
-README = pathlib.Path(__file__).parents[2] / "README.md"
 
 
 def test_a_command_line_program_is_an_algorithm(capsys):
@@ -29,21 +26,6 @@ def test_the_command_line_program_fits_the_least_squares_line():
 def test_the_skeleton_runs(capsys):
     skeleton_algorithm.main()
     assert "the truth is 1" in capsys.readouterr().out
-
-
-def test_the_code_of_the_readme_runs(capsys, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)  # it writes files
-    blocks = re.findall(r"```python\n(.*?)```", README.read_text(), flags=re.DOTALL)
-    assert len(blocks) == 3
-    names = {}
-    for block in blocks[:2]:
-        exec(block.replace("n_draws=50, n_jobs=-1", "n_draws=3"), names)
-    assert "captures 70.0% of the posterior variance" in capsys.readouterr().out
-    assert len(names["model"].posterior_) == 3
-    assert names["reg"].posterior_.provenance.n_draws == 50
-    exec(blocks[2], names)
-    assert np.array_equal(names["model"].predict(names["X"]), names["reg"].predict(names["X"]))
-    assert (tmp_path / "report.html").stat().st_size > 20_000
 
 
 def test_the_demo_shows_all_methods_and_writes_its_files(tmp_path, monkeypatch, capsys):

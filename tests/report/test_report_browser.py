@@ -177,6 +177,35 @@ def test_pointing_at_a_picture_shows_the_nearest_mark(opened):
     assert page.locator("#uncertainty-chart .point, #uncertainty-chart .miss").count() == 221
 
 
+@pytest.mark.parametrize("name", CASES)
+def test_every_control_does_something(opened, name):
+    page = opened(contents_of(name))
+    page.locator("#table-search").fill("1")
+    page.locator("#table-search").fill("")
+    for control in page.locator("#table thead button").all():
+        before = cells(page, "row")
+        control.click()
+        assert control.evaluate("it => it.closest('th').ariaSort") == "ascending"
+        assert len(cells(page, "row")) == len(before)
+    for control in page.locator(".pager button").all():
+        where = page.locator("#table-where").inner_text()
+        if control.is_enabled():
+            control.click()
+            assert page.locator("#table-where").inner_text() != where
+    for control in page.locator("select").all():
+        for option in control.locator("option").all():
+            control.select_option(option.get_attribute("value"))
+    for control in page.locator("input[type=radio]").all():
+        control.check(force=True)
+        assert control.is_checked()
+    for control in page.locator("summary").all():
+        control.click()
+        assert control.evaluate("it => it.parentElement.open")
+    for control in page.locator(".toc a").all():
+        control.click()
+        assert page.url.endswith(control.get_attribute("href"))
+
+
 def test_names_stay_text_in_the_browser(opened):
     page = opened(hostile_contents())
     assert page.locator("img").count() == 0

@@ -6,6 +6,9 @@ const isClasses = report.task === "classification";
 const observedText = (k) => (isClasses ? report.classes[report.predictions.observed[k]] : digits(report.predictions.observed[k]));
 const predictedText = (k) => (isClasses ? report.classes[report.predictions.predicted[k]] : digits(report.predictions.mean[k]));
 
+// Zeros at the end are kept, so that probabilities stand below each other.
+const probability = (p) => (p >= 1e-4 ? p.toPrecision(4) : digits(p));
+
 // Of several classes, the view of the likeliest class takes each row's own.
 function probabilityView(state) {
   const { views, predicted } = report.predictions;
@@ -35,8 +38,8 @@ function classColumns(state) {
     { key: "row", title: "Row", value: (k) => rows.row[k], text: (k) => String(rows.row[k]) },
     { key: "observed", title: "Observed", value: observedText, text: observedText },
     { key: "predicted", title: "Predicted", value: predictedText, text: predictedText },
-    { key: "mean", title: probabilityTitle(state), number: true, value: view.mean, text: (k) => digits(view.mean(k)) },
-    { key: "credible", title: "Credible interval", number: true, value: (k) => view.upper(k) - view.lower(k), text: (k) => between(view.lower(k), view.upper(k)) },
+    { key: "mean", title: probabilityTitle(state), number: true, value: view.mean, text: (k) => probability(view.mean(k)) },
+    { key: "credible", title: "Credible interval", number: true, value: (k) => view.upper(k) - view.lower(k), text: (k) => `${probability(view.lower(k))} to ${probability(view.upper(k))}` },
     { key: "picture", title: "", picture: (k) => spark([0, 1], { inner: [view.lower(k), view.upper(k)], middle: view.mean(k) }) },
     { key: "set", title: "Predictive set", value: (k) => rows.set_size[state.coverage][k], text: (k) => setText(k, state.coverage) },
     { key: "epistemic", title: "Epistemic", number: true, value: (k) => rows.epistemic[k], text: (k) => digits(rows.epistemic[k], 3) },

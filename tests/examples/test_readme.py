@@ -1,0 +1,64 @@
+"""Every example and every command of the README runs; ``make`` ones are run by ``.ci/run``."""
+
+import re
+import shlex
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from nearbayes.cli.app import run
+
+README = (Path(__file__).parents[2] / "README.md").read_text()
+
+
+def listings(language):
+    """Listings of the README in this language."""
+    found = re.findall(r"^```(\w*)\n(.*?)^```$", README, flags=re.DOTALL | re.MULTILINE)
+    return [text for name, text in found if name == language]
+
+
+def test_the_code_of_the_readme_runs(capsys, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)  # it writes files
+    blocks = listings("python")
+    assert len(blocks) == 3
+    names = {}
+    for block in blocks[:2]:
+        exec(block.replace("n_draws=50, n_jobs=-1", "n_draws=3"), names)
+    assert "captures 70.0% of the posterior variance" in capsys.readouterr().out
+    assert len(names["model"].posterior_) == 3
+    assert names["reg"].posterior_.provenance.n_draws == 50
+    exec(blocks[2], names)
+    assert np.array_equal(names["model"].predict(names["X"]), names["reg"].predict(names["X"]))
+    assert (tmp_path / "report.html").stat().st_size > 20_000
+
+
+def commands(program):
+    """Arguments of every line of the README's listings that calls this program."""
+    lines = re.findall(rf"^{program} (.*)$", "\n".join(listings("")), flags=re.MULTILINE)
+    return [shlex.split(line, comments=True) for line in lines]
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    """A folder with the files that the README's commands name."""
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"age": rng.normal(50, 9, 90), "ward": rng.choice(["east", "west"], 90)})
+    frame["outcome"] = np.where(frame["age"] + 9 * rng.normal(size=90) > 50, "sick", "well")
+    frame.to_csv(tmp_path / "data.csv", index=False)
+    frame.drop(columns="outcome").to_csv(tmp_path / "new.csv", index=False)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def test_the_commands_of_the_readme_run(folder, capsys):
+    found = commands("nearbayes")
+    assert [words[0] for words in found] == ["fit", "predict", "explain", "report", "compare"]
+    for words in found:
+        assert run(words) == 0, words
+        assert capsys.readouterr().err == ""
+    predictions = pd.read_csv(folder / "predictions.csv")
+    assert len(predictions) == 90
+    assert (predictions["P(sick) lower"] <= predictions["P(sick) upper"]).all()
+    assert (folder / "report.html").stat().st_size > 20_000
