@@ -4,7 +4,7 @@ VENV   ?= .venv
 BIN    := $(VENV)/bin
 READY  := $(VENV)/.ready
 
-.PHONY: setup demo test lint test-slow test-autogluon bench experiments clean
+.PHONY: setup demo test lint test-install test-slow test-autogluon bench experiments clean
 
 setup: $(READY)
 
@@ -25,6 +25,15 @@ lint: $(READY)       ## style, types
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+
+# What users install: the package without our tools, then with the command line.
+test-install:        ## the README's install commands in an environment of their own
+	rm -rf .venv-install && $(PYTHON) -m venv .venv-install
+	.venv-install/bin/python -m pip install --quiet .
+	.venv-install/bin/python examples/skeleton_algorithm.py
+	.venv-install/bin/python -m pip install --quiet '.[cli]'
+	.venv-install/bin/nearbayes demo --output .venv-install/demo --quiet
+	rm -rf .venv-install
 
 test-slow: $(READY)  ## coverage over many replications, seed sweeps
 	$(BIN)/python -m pytest -n 2 -m slow --timeout 3600
@@ -53,4 +62,4 @@ $(VENV)/.ready-experiments: $(READY)
 	touch $@
 
 clean:
-	rm -rf $(VENV) .venv-autogluon .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) .venv-autogluon .venv-install .pytest_cache .mypy_cache .ruff_cache .hypothesis
