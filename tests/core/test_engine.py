@@ -4,8 +4,9 @@ from sklearn.linear_model import LinearRegression
 
 import nearbayes as nb
 from nearbayes.core.data import Data
-from nearbayes.core.engine import Run, checked_inputs, martingale_path
+from nearbayes.core.engine import checked_inputs, martingale_path
 from nearbayes.core.inputs import KDE, Urn
+from nearbayes.core.run import Run
 from nearbayes.core.schedule import captured
 
 Z = np.random.default_rng(0).normal(size=20)

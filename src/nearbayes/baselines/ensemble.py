@@ -6,8 +6,9 @@ import warnings
 from typing import Any
 
 from nearbayes.core.data import Data, as_data
-from nearbayes.core.engine import DrawWarning, FirstFit, Run, draw_posterior
+from nearbayes.core.engine import DrawWarning, FirstFit, draw_posterior
 from nearbayes.core.posterior import Posterior
+from nearbayes.core.run import Run
 from nearbayes.core.types import Algorithm, Model, Rng
 
 __all__ = ["ensemble"]

@@ -9,8 +9,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from nearbayes.core.data import Block, Data, Rows, as_data
-from nearbayes.core.engine import FirstFit, Run, checked_inputs, draw_posterior
+from nearbayes.core.engine import FirstFit, checked_inputs, draw_posterior
 from nearbayes.core.posterior import Posterior
+from nearbayes.core.run import Run
 from nearbayes.core.types import Algorithm, Inputs, Model, Rng
 
 __all__ = ["parametric_bootstrap"]

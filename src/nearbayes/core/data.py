@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from nearbayes.core.tables import Table, as_table, n_rows, stack, take
 
-__all__ = ["Block", "Counts", "Data", "Rows", "as_data"]
+__all__ = ["Block", "Counts", "Data", "Rows", "as_data", "finite"]
 
 Counts = Literal[False, "labels", "means"]
 
@@ -306,6 +306,13 @@ def as_data(data: Any) -> Data:
             raise ValueError(f"data must be a pair (X, y), got a tuple of {len(data)}.")
         return Data.of(data[0], data[1])
     return Data.of(data)
+
+
+def finite(y: NDArray[Any]) -> NDArray[Any]:
+    """Give imputed outcomes back, unless some are NaN or infinite."""
+    if y.dtype.kind == "f" and not np.isfinite(y).all():
+        raise ValueError("the model's predictions or samples contain NaN or infinity.")
+    return y
 
 
 def _tally(

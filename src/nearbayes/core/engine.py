@@ -14,9 +14,9 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from nearbayes.core.data import Block, Data, Rows, as_data
+from nearbayes.core.batches import batched_posterior, paths_posterior
+from nearbayes.core.data import Block, Data, Rows, as_data, finite
 from nearbayes.core.executor import Drawn, OnError, make_draws, timed_on_one_thread
 from nearbayes.core.inputs import as_inputs
 from nearbayes.core.posterior import Posterior, Provenance, installed_versions
@@ -28,11 +28,13 @@ from nearbayes.core.resuming import (
     seconds_per_draw,
     seeds_of,
 )
-from nearbayes.core.schedule import Schedule, is_whole
+from nearbayes.core.run import Run
+from nearbayes.core.schedule import Schedule
 from nearbayes.core.seeds import Seeds
 from nearbayes.core.types import (
     Algorithm,
     BatchedAlgorithm,
+    BatchedPaths,
     Finishes,
     Inputs,
     Model,
@@ -44,7 +46,6 @@ from nearbayes.core.types import (
 __all__ = [
     "DrawWarning",
     "FirstFit",
-    "Run",
     "check_algorithm",
     "checked_inputs",
     "default_schedule",
@@ -60,40 +61,6 @@ Path = Callable[[Algorithm, Data, FirstFit, Rng], Model]
 
 class DrawWarning(UserWarning):
     """Some draws failed or were not made; the posterior has the others."""
-
-
-@dataclass(frozen=True)
-class Run:
-    """How draws are made, apart from the method.
-
-    Attributes
-    ----------
-    n_draws : int
-        Number of draws (the paper's K).
-    random_state : None, int, numpy Generator, RandomState or SeedSequence
-    n_jobs : int, optional
-        As in joblib; None honours ``joblib.parallel_config``.
-    on_error : "report" or "raise"
-        Report draws that fail and keep the others, or raise the first error.
-    progress : bool, optional
-        Show a progress bar; None shows it on a terminal.
-    resume : Posterior, optional
-        What an earlier, interrupted or shorter run of the same gave: its draws are kept, and only
-        those that are missing are made.
-    """
-
-    n_draws: int = 50
-    random_state: Any = None
-    n_jobs: int | None = None
-    on_error: OnError = "report"
-    progress: bool | None = None
-    resume: Posterior | None = None
-
-    def __post_init__(self) -> None:
-        if not is_whole(self.n_draws) or self.n_draws < 1:
-            raise ValueError(f"n_draws must be a whole number, 1 or more, got {self.n_draws!r}.")
-        if self.on_error not in ("report", "raise"):
-            raise ValueError(f"on_error must be 'report' or 'raise', got {self.on_error!r}.")
 
 
 def martingale_posterior(
@@ -143,9 +110,13 @@ def martingale_posterior(
     plan = default_schedule(algorithm) if schedule is None else _checked_schedule(schedule)
     sampler = checked_inputs(inputs, observed)
     blocks = plan.blocks(observed.n)
-    if isinstance(algorithm, BatchedAlgorithm):
-        posterior = _batched_posterior(algorithm, observed, blocks, run)
+    if sampler is None and isinstance(algorithm, BatchedAlgorithm):
+        posterior = batched_posterior(algorithm, observed, blocks, run)
+    elif sampler is not None and isinstance(algorithm, BatchedPaths):
+        prepared = sampler.prepare(observed)
+        posterior = paths_posterior(algorithm, prepared, sampler, blocks, run)
     else:
+        assert isinstance(algorithm, Algorithm)
         check_resumable(resume, blocks=blocks)
         prepared = observed if sampler is None else sampler.prepare(observed)
         path, work = _MartingalePath(sampler, blocks), refit_work(algorithm, prepared.n, blocks)
@@ -199,7 +170,7 @@ def martingale_path(
     for step, size in enumerate(blocks):
         try:
             x = Rows.without_inputs(size) if inputs is None else inputs.sample(data, size, rng)
-            y = _finite(algorithm.sample(model, x, rng))
+            y = finite(algorithm.sample(model, x, rng))
             new = Block(x, y, total=data.size + size)
             data = data.extend(new, algorithm.accepts_counts)
             model = algorithm.refit(data, new, model, rng)
@@ -266,38 +237,6 @@ def draw_posterior(
     return Posterior(algorithm, drawn.models, first, provenance, tuple(drawn.failed))
 
 
-def _batched_posterior(
-    algorithm: BatchedAlgorithm, data: Data, blocks: Sequence[int], run: Run
-) -> Posterior:
-    """Make all draws in one program; only the models are kept between refits."""
-    if run.resume is not None:
-        raise ValueError("resume is for draws made one by one; these are made at once: leave it.")
-    started = time.perf_counter()
-    seeds = Seeds(run.random_state)
-    rng = seeds.shared()
-    models = algorithm.fit_batch(data, run.n_draws, rng)
-    first, first_seconds = models[0], time.perf_counter() - started
-    total = data.n
-    for size in blocks:
-        total += size
-        x = Rows.without_inputs(size)
-        new = Block(x, algorithm.sample_batch(models, x, rng), total)
-        models = algorithm.refit_batch(data, new, models, rng)
-    seconds = time.perf_counter() - started
-    provenance = Provenance(
-        "martingale",
-        seeds.entropy,
-        data.n,
-        run.n_draws,
-        seconds={
-            "first_fit": first_seconds,
-            "per_draw": seconds / run.n_draws,
-            "total": seconds,
-        },
-    )
-    return Posterior(algorithm, models, first, provenance)
-
-
 @dataclass(frozen=True)
 class _MartingalePath:
     inputs: Inputs | None
@@ -322,7 +261,7 @@ class _Draw:
         rng = self.seeds.draw(self.index)
         model = self.path(self.algorithm, self.data, self._first_fit, rng)
         # A model that cannot be sampled from is no draw: find out now, not at prediction.
-        _finite(self.algorithm.sample(model, self.data.rows().head(8), rng))
+        finite(self.algorithm.sample(model, self.data.rows().head(8), rng))
         return self.algorithm.finish(model) if isinstance(self.algorithm, Finishes) else model
 
     def _first_fit(self) -> Model:
@@ -342,12 +281,6 @@ def refit_work(algorithm: Any, n: float, blocks: Sequence[int]) -> float:
     if algorithm.accepts_counts:
         return fits + len(blocks)
     return fits + float(np.sum(n + np.cumsum(blocks)) / n)
-
-
-def _finite(y: NDArray[Any]) -> NDArray[Any]:
-    if y.dtype.kind == "f" and not np.isfinite(y).all():
-        raise ValueError("the model's predictions or samples contain NaN or infinity.")
-    return y
 
 
 def _report(drawn: Drawn, n_draws: int) -> None:

@@ -15,6 +15,7 @@ from nearbayes.core.tables import Table
 __all__ = [
     "Algorithm",
     "BatchedAlgorithm",
+    "BatchedPaths",
     "Finishes",
     "Inputs",
     "Predicts",
@@ -74,6 +75,36 @@ class BatchedAlgorithm(Protocol):
 
     def sample_batch(self, models: Sequence[Model], x: Rows, rng: Rng) -> NDArray[Any]:
         """Impute a block for every draw: rows, or sufficient statistics of them."""
+
+
+@runtime_checkable
+class BatchedPaths(Protocol):
+    """The same three verbs for all draws at once, each with imputed inputs of its own.
+
+    Every draw has its own random numbers, so that draw k is the same for any number of draws.
+    ``models[k]`` is draw k.
+    """
+
+    @property
+    def accepts_counts(self) -> Counts:
+        """As in `Algorithm`."""
+
+    def fit_paths(self, data: Data, rngs: Sequence[Rng]) -> Sequence[Model]:
+        """First fit of every draw to the real rows."""
+
+    def sample_paths(
+        self, models: Sequence[Model], x: Sequence[Rows], rngs: Sequence[Rng]
+    ) -> NDArray[Any]:
+        """Impute a block for every draw, shape (n_draws, size, ...)."""
+
+    def refit_paths(
+        self,
+        data: Sequence[Data],
+        new: Sequence[Block],
+        models: Sequence[Model],
+        rngs: Sequence[Rng],
+    ) -> Sequence[Model]:
+        """Fit every draw again to its real and imputed rows."""
 
 
 @runtime_checkable

@@ -1,0 +1,117 @@
+"""Batches: Algorithm 1 for families where all draws advance in one program."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+
+from nearbayes.core.data import Block, Data, Rows, finite
+from nearbayes.core.posterior import Posterior, Provenance, installed_versions
+from nearbayes.core.run import Run
+from nearbayes.core.seeds import Seeds
+from nearbayes.core.types import (
+    BatchedAlgorithm,
+    BatchedPaths,
+    Finishes,
+    Inputs,
+    Model,
+    Prepares,
+    Rng,
+)
+
+__all__ = ["batched_posterior", "paths_posterior"]
+
+
+def batched_posterior(
+    algorithm: BatchedAlgorithm, data: Data, blocks: Sequence[int], run: Run
+) -> Posterior:
+    """Make all draws in one program; only the models are kept between refits."""
+    _refuse_resume(run)
+    started = time.perf_counter()
+    seeds = Seeds(run.random_state)
+    rng = seeds.shared()
+    models = algorithm.fit_batch(data, run.n_draws, rng)
+    first, first_seconds = models[0], time.perf_counter() - started
+    total = data.n
+    for size in blocks:
+        total += size
+        x = Rows.without_inputs(size)
+        new = Block(x, algorithm.sample_batch(models, x, rng), total)
+        models = algorithm.refit_batch(data, new, models, rng)
+    seconds = time.perf_counter() - started
+    provenance = Provenance(
+        "martingale",
+        seeds.entropy,
+        data.n,
+        run.n_draws,
+        seconds={
+            "first_fit": first_seconds,
+            "per_draw": seconds / run.n_draws,
+            "total": seconds,
+        },
+    )
+    return Posterior(algorithm, models, first, provenance)
+
+
+def paths_posterior(
+    algorithm: BatchedPaths, data: Data, inputs: Inputs, blocks: Sequence[int], run: Run
+) -> Posterior:
+    """Make all draws in one program, each along inputs of its own."""
+    _refuse_resume(run)
+    started = time.perf_counter()
+    seeds = Seeds(run.random_state)
+    if isinstance(algorithm, Prepares):
+        algorithm, data = algorithm.prepare(data, seeds.shared())  # type: ignore[assignment]
+    models = algorithm.fit_paths(data, [seeds.first_fit(k) for k in range(run.n_draws)])
+    first, first_seconds = models[0], time.perf_counter() - started
+    rngs = [seeds.draw(k) for k in range(run.n_draws)]
+    models = _advanced(algorithm, data, models, inputs, blocks, rngs)
+    seconds = time.perf_counter() - started
+    provenance = Provenance(
+        "martingale",
+        seeds.entropy,
+        data.n,
+        run.n_draws,
+        seconds={
+            "first_fit": first_seconds / run.n_draws,
+            "per_draw": seconds / run.n_draws,
+            "total": seconds,
+        },
+        finished=tuple(range(run.n_draws)),
+        versions=installed_versions(*getattr(algorithm, "packages", ())),
+    )
+    return Posterior(
+        algorithm, [_kept(algorithm, models[k]) for k in range(run.n_draws)], first, provenance
+    )
+
+
+def _advanced(
+    algorithm: BatchedPaths,
+    data: Data,
+    models: Sequence[Model],
+    inputs: Inputs,
+    blocks: Sequence[int],
+    rngs: Sequence[Rng],
+) -> Sequence[Model]:
+    """Impute, refit, repeat (Algorithm 1, step 2), for all draws at once."""
+    grown = [data] * len(rngs)
+    for size in blocks:
+        x = [inputs.sample(each, size, rng) for each, rng in zip(grown, rngs, strict=True)]
+        y = finite(algorithm.sample_paths(models, x, rngs))
+        total = grown[0].size + size
+        new = [Block(rows, outcomes, total) for rows, outcomes in zip(x, y, strict=True)]
+        grown = [
+            each.extend(block, algorithm.accepts_counts)
+            for each, block in zip(grown, new, strict=True)
+        ]
+        models = algorithm.refit_paths(grown, new, models, rngs)
+    return models
+
+
+def _kept(algorithm: BatchedPaths, model: Model) -> Model:
+    return algorithm.finish(model) if isinstance(algorithm, Finishes) else model
+
+
+def _refuse_resume(run: Run) -> None:
+    if run.resume is not None:
+        raise ValueError("resume is for draws made one by one; these are made at once: leave it.")
