@@ -1,7 +1,7 @@
 """Bayesian uncertainty for any machine-learning algorithm, with no prior to write."""
 
 from nearbayes import baselines, io, metrics, plots
-from nearbayes.algorithms import families
+from nearbayes.algorithms import families, gp
 from nearbayes.algorithms.estimator import (
     ClassifierAlgorithm,
     DensityAlgorithm,
@@ -32,6 +32,7 @@ __all__ = [
     "algorithm",
     "baselines",
     "families",
+    "gp",
     "inputs",
     "io",
     "load",

@@ -80,6 +80,11 @@ class ClassifierAlgorithm:
         return self.fitting.randomised
 
     @property
+    def is_flexible(self) -> bool:
+        """Whether the estimator is one whose posterior misses its bias (design, section 7)."""
+        return self.fitting.is_flexible
+
+    @property
     def packages(self) -> tuple[str, ...]:
         """Package that the estimator comes from."""
         return self.fitting.packages
@@ -217,6 +222,11 @@ class RegressorAlgorithm:
     def randomised(self) -> bool:
         """Whether the estimator has a `random_state`."""
         return self.fitting.randomised
+
+    @property
+    def is_flexible(self) -> bool:
+        """Whether the estimator is one whose posterior misses its bias (design, section 7)."""
+        return self.fitting.is_flexible
 
     @property
     def packages(self) -> tuple[str, ...]:

@@ -224,7 +224,7 @@ def _calibrated_and_compared(
 def _calibrate(model: Any, work: _Work) -> None:
     """Calibrate intervals, where the learner needs it and there is time."""
     posterior = model.posterior_
-    flexible = posterior.algorithm.fitting.is_flexible
+    flexible = posterior.algorithm.is_flexible
     if not work.options.calibration or not flexible or len(posterior) < 2:
         return
     sets = None

@@ -109,7 +109,7 @@ class PosteriorEstimator(MetaEstimatorMixin, BaseEstimator):  # type: ignore[mis
                 f"calibration must be None, 'auto' or 'simulation', got {self.calibration!r}."
             )
         if self.calibration == "auto":
-            return bool(algorithm.fitting.is_flexible)
+            return bool(algorithm.is_flexible)
         return self.calibration is not None
 
     def calibrate(

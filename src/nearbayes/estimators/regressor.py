@@ -12,10 +12,9 @@ from sklearn.ensemble import HistGradientBoostingRegressor
 from sklearn.utils import check_array
 from sklearn.utils.validation import column_or_1d
 
-from nearbayes.algorithms.adapters import fitting_of
-from nearbayes.algorithms.estimator import RegressorAlgorithm
 from nearbayes.algorithms.noise import NoiseName
 from nearbayes.algorithms.predictive import Predictive
+from nearbayes.algorithms.regressors import regressor_algorithm
 from nearbayes.core.credible import as_levels
 from nearbayes.core.data import Data, Rows
 from nearbayes.core.executor import OnError
@@ -139,8 +138,8 @@ class PosteriorRegressor(RegressorMixin, PosteriorEstimator):  # type: ignore[mi
         """
         table = self._table(X, reset=True)
         data = Data.of(table, self._checked_target(y), sample_weight)
-        fitting = fitting_of(self._base_estimator(), self._routed(fit_params))
-        self._fit_posterior(RegressorAlgorithm(fitting, self.noise), data, predict_on)
+        estimator, params = self._base_estimator(), self._routed(fit_params)
+        self._fit_posterior(regressor_algorithm(estimator, self.noise, params), data, predict_on)
         self.noise_factor_ = self._noise_factor(data, predict_on)
         return self
 
@@ -282,6 +281,8 @@ class PosteriorRegressor(RegressorMixin, PosteriorEstimator):  # type: ignore[mi
         """Predictive distribution of every draw, its mean spread for truncation."""
         algorithm = self.posterior_.algorithm
         parts = [algorithm.predictive(model, table) for model in self.posterior_.models]
+        if getattr(algorithm, "knows_its_doubt", False):
+            return parts
         spread = self.posterior_.spread(np.stack([part.mean for part in parts]), adjust)
         return [part.moved(mean) for part, mean in zip(parts, spread, strict=True)]
 

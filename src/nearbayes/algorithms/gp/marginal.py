@@ -1,0 +1,149 @@
+r"""Marginal likelihood of Gaussian process regression, for rows with counts.
+
+With :math:`c_i` outcomes at row i, of mean :math:`\bar y_i`, and W the sum of squares of all
+outcomes around the means of their rows,
+
+.. math:: \log p(y) = \log N(\bar y; 0, K + \sigma^2 C^{-1})
+          - \tfrac12 \sum_i \left[(c_i - 1) \log 2\pi\sigma^2 + \log c_i\right]
+          - \frac{W}{2\sigma^2}
+
+so real and imputed outcomes at n rows cost what n outcomes cost, however many they are. The density
+is linear in the counts where the mean is the same, so that a row may be split into several with the
+same mean and fractions of its count: this pads draws to one shape, and so to one compilation.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import tinygp
+from numpy.typing import NDArray
+
+from nearbayes.algorithms.gp.kernels import KernelName, kernel_of
+from nearbayes.algorithms.gp.lbfgs import minimise
+from nearbayes.algorithms.gp.precision import compiled
+
+__all__ = ["Collapsed", "Model", "maximised", "negative_log_marginal", "predicted", "stacked"]
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Model:
+    """What is known before any data: static, so that one compilation serves all draws.
+
+    Attributes
+    ----------
+    kernel : str
+    variance : float, optional
+        Prior variance of f(x); None learns it.
+    noise_floor : float
+        Smallest standard deviation of the noise.
+    """
+
+    kernel: KernelName
+    variance: float | None
+    noise_floor: float
+
+    def unpacked(self, logs: Any, n_columns: int) -> tuple[Any, Any, Any]:
+        """Length scales, noise variance and prior variance, from unbounded parameters."""
+        noise = self.noise_floor**2 + jnp.exp(2 * logs[n_columns])
+        learned = self.variance is None
+        return (
+            jnp.exp(logs[:n_columns]),
+            noise,
+            jnp.exp(2 * logs[n_columns + 1]) if learned else self.variance,
+        )
+
+    def n_parameters(self, n_columns: int) -> int:
+        """Number of unbounded parameters."""
+        return n_columns + (2 if self.variance is None else 1)
+
+
+class Collapsed(NamedTuple):
+    """Outcomes at distinct rows, of one draw or, with a leading axis, of many."""
+
+    x: Any
+    mean: Any
+    count: Any
+    within: Any
+
+    def padded(self, size: int) -> Collapsed:
+        """The same data in `size` rows: the first is split into equal parts."""
+        more = size - len(self.mean)
+        if more == 0:
+            return self
+        count = np.append(self.count, np.zeros(more))
+        parts = np.append(np.arange(len(self.count), size), 0)
+        count[parts] = self.count[0] / (more + 1)
+        return Collapsed(
+            np.concatenate([self.x, np.repeat(self.x[:1], more, axis=0)]),
+            np.append(self.mean, np.full(more, self.mean[0])),
+            count,
+            self.within,
+        )
+
+
+def stacked(parts: list[Collapsed], size: int | None = None) -> Collapsed:
+    """Data of many draws with a leading axis, padded to the longest or to `size` rows."""
+    most = max(len(part.mean) for part in parts) if size is None else size
+    padded = [part.padded(most) for part in parts]
+    return Collapsed(*(np.stack(column) for column in zip(*padded, strict=True)))
+
+
+def negative_log_marginal(model: Model, logs: Any, data: Collapsed) -> Any:
+    """Minus the log marginal likelihood, per outcome."""
+    scales, noise, variance = model.unpacked(logs, data.x.shape[-1])
+    process = tinygp.GaussianProcess(
+        kernel_of(model.kernel, scales, variance), data.x, diag=noise / data.count
+    )
+    repeats = jnp.sum((data.count - 1) * jnp.log(2 * jnp.pi * noise) + jnp.log(data.count))
+    log_density = process.log_probability(data.mean) - (repeats + data.within / noise) / 2
+    return -log_density / data.count.sum()
+
+
+@partial(compiled, static_argnames=("model", "max_evaluations", "tolerance"))
+def maximised(
+    model: Model, starts: Any, data: Collapsed, max_evaluations: int, tolerance: float
+) -> Any:
+    """Parameters of largest marginal likelihood for every draw (empirical Bayes).
+
+    `starts` has shape (n_draws, n_starts, n_parameters); the best end of each draw is given, with
+    its value and evaluations, and None of them is better than where it started if all fail.
+    """
+
+    def one(start: Any, data: Collapsed) -> Any:
+        return minimise(
+            lambda logs: negative_log_marginal(model, logs, data),
+            start,
+            max_evaluations=max_evaluations,
+            tolerance=tolerance,
+        )
+
+    ends = jax.vmap(jax.vmap(one, in_axes=(0, None)))(starts, data)
+    value = jnp.where(jnp.isfinite(ends.value), ends.value, jnp.inf)
+    best = jnp.argmin(value, axis=1)
+    chosen = jax.vmap(lambda place, end: jax.tree.map(lambda leaf: leaf[place], end))(best, ends)
+    return chosen.position, jnp.min(value, axis=1), ends.evaluations.sum(axis=1)
+
+
+@partial(compiled, static_argnames=("model",))
+def predicted(model: Model, logs: Any, data: Collapsed, x: Any) -> tuple[Any, Any, Any]:
+    """Mean and variance of f(x), and the noise variance, for every draw: (n_draws, n_rows)."""
+
+    def one(logs: Any, data: Collapsed, x: Any) -> tuple[Any, Any, Any]:
+        scales, noise, variance = model.unpacked(logs, data.x.shape[-1])
+        kernel = kernel_of(model.kernel, scales, variance)
+        process = tinygp.GaussianProcess(kernel, data.x, diag=noise / data.count)
+        cross = kernel(data.x, x)
+        white = process.solver.solve_triangular(cross)
+        mean = white.T @ process.solver.solve_triangular(data.mean)
+        left = jax.vmap(kernel.evaluate_diag)(x) - jnp.sum(white**2, axis=0)
+        return mean, jnp.maximum(left, 0.0), noise
+
+    return jax.vmap(one)(logs, data, x)
