@@ -123,7 +123,7 @@ def commit() -> str:
     """The commit that the code is at; with a plus sign if files other than results differ."""
     root = Path(__file__).parents[2]
     head = _git("rev-parse", "--short=12", "HEAD", folder=root)
-    code = ("--untracked-files=no", "--", ".", ":!experiments/*/results")
+    code = ("--untracked-files=no", "--", ".", ":(exclude,glob)experiments/*/results/**")
     changed = _git("status", "--porcelain", *code, folder=root)
     return head + ("+" if changed else "")
 
