@@ -1,7 +1,8 @@
 """Baselines: the same algorithms in, a Posterior out, so that every comparison is one switch."""
 
+from nearbayes.baselines.anchored import anchored
 from nearbayes.baselines.bootstrap import bootstrap
 from nearbayes.baselines.ensemble import ensemble
 from nearbayes.baselines.parametric_bootstrap import parametric_bootstrap
 
-__all__ = ["bootstrap", "ensemble", "parametric_bootstrap"]
+__all__ = ["anchored", "bootstrap", "ensemble", "parametric_bootstrap"]

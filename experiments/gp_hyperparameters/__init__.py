@@ -1,0 +1,1 @@
+"""Hyperparameter learning for GP regression: the paper's first experiment (section 5, App. D.3)."""

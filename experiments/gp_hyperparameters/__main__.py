@@ -1,0 +1,107 @@
+"""Command line: ``python -m experiments.gp_hyperparameters run``, then ``tables``."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+import pandas as pd
+
+from experiments.gp_hyperparameters.experiment import METHODS, NAMES, GPHyperparameters
+from experiments.gp_hyperparameters.published import METHODS as PAPERS
+from experiments.gp_hyperparameters.published import METRICS, RANKS, published
+from experiments.runner.command_line import run_or_report
+from experiments.runner.records import Records
+from experiments.runner.tables import markdown, n_splits
+from nearbayes.metrics import rank_table
+
+REPRODUCIBLE = ("power", "protein", "kin8nm", "naval", "winewhite")  # facts F3
+
+
+def write_report(records: Records, folder: Path) -> None:
+    """Ranks beside the paper's, empirical Bayes beside the paper's, then every data set."""
+    frame = records.frame()
+    parts = [
+        "# Hyperparameter learning for GP regression: results",
+        "Made by `python -m experiments.gp_hyperparameters tables`, commits "
+        f"{', '.join(sorted(frame['commit'].unique()))}. Scores in units of y, lower is better. "
+        "Ranks are the paper's: 1 + the number of methods that are significantly better over "
+        "splits (one-sided Wilcoxon tests at .05), averaged over data sets.",
+    ]
+    for n in (75, 300):
+        part = frame[frame["data_set"].str.endswith(f"-{n}")]
+        ours = [method for method in METHODS if method in set(part["method"])]
+        if not part.empty:
+            parts += [f"# n = {n}", *_section(part, n, ours)]
+    (folder / "report.md").write_text("\n\n".join(parts) + "\n")
+
+
+def _section(frame: pd.DataFrame, n: int, methods: Sequence[str]) -> list[str]:
+    splits = n_splits(frame, methods)
+    said = f"{len(splits)} data sets, {splits.min()} to {splits.max()} splits."
+    parts = [said, markdown(_ranks(frame, n, methods), 2)]
+    if n == 75:
+        words = "Empirical Bayes beside the paper, medians, where the paper can be reproduced:"
+        parts += [words, markdown(_reproduced(frame))]
+    for metric in METRICS:
+        for centre in ("median", "mean"):
+            words = f"## {metric.upper()}, {centre} over splits; in brackets what the paper printed"
+            parts += [words, markdown(_scores(frame, n, metric, centre, methods))]
+    return parts
+
+
+def _ranks(frame: pd.DataFrame, n: int, methods: Sequence[str]) -> pd.DataFrame:
+    """Average rank in every metric, among all methods, and the paper's among its four."""
+    table = pd.DataFrame(index=pd.Index(methods, name="method"))
+    for metric in METRICS:
+        ranks = [
+            rank_table({name: scores[name] for name in methods}).significance_rank
+            for _, scores in _paired(frame, metric, methods)
+        ]
+        table[metric] = pd.DataFrame(ranks, columns=list(methods)).mean()
+        paper = dict(zip(PAPERS, RANKS[n][metric], strict=True))
+        table[f"{metric}, paper"] = [paper.get(name, float("nan")) for name in methods]
+    return table
+
+
+def _paired(
+    frame: pd.DataFrame, metric: str, methods: Sequence[str]
+) -> list[tuple[str, pd.DataFrame]]:
+    """Scores of every data set, splits down; only splits that all methods have."""
+    scores = frame.pivot(index=["data_set", "split"], columns="method", values=metric)
+    complete = scores[list(methods)].dropna()
+    return [(str(name), part) for name, part in complete.groupby("data_set")]
+
+
+def _reproduced(frame: pd.DataFrame) -> pd.DataFrame:
+    rows = {}
+    for name in REPRODUCIBLE:
+        ours = frame[(frame["data_set"] == f"{name}-75") & (frame["method"] == PAPERS[0])]
+        row: dict[str, float] = {}
+        for metric in METRICS:
+            row[metric] = ours[metric].median()
+            row[f"{metric}, paper"] = published(f"{name}-75", metric)[PAPERS[0]]
+        rows[name] = row
+    return pd.DataFrame(rows).T.rename_axis("data set")
+
+
+def _scores(
+    frame: pd.DataFrame, n: int, metric: str, centre: str, methods: Sequence[str]
+) -> pd.DataFrame:
+    rows = {}
+    for name in NAMES:
+        part = frame[frame["data_set"] == f"{name}-{n}"]
+        found = part.groupby("method")[metric].agg(centre)
+        paper = published(f"{name}-{n}", metric)
+        rows[name] = {
+            method: f"{found[method]:.4g}" + (f" ({paper[method]:g})" if method in paper else "")
+            for method in methods
+            if method in found
+        }
+    return pd.DataFrame(rows).T.rename_axis("data set")
+
+
+if __name__ == "__main__":
+    results = Path(__file__).parent / "results"
+    sys.exit(run_or_report(__doc__, GPHyperparameters(), results, write_report))

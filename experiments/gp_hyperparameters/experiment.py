@@ -1,0 +1,100 @@
+"""The experiment, as the runner needs it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+import nearbayes as nb
+from experiments.runner.datasets import DEFAULT_FOLDER, load
+from experiments.runner.records import Record, Unit
+from nearbayes.algorithms.gp.empirical_bayes import EmpiricalBayesAlgorithm
+from nearbayes.metrics import crps_gaussian_mixture, nlpd_gaussian_mixture
+
+Array = NDArray[np.float64]
+
+NAMES = (
+    *("boston", "concrete", "energy", "kin8nm", "naval", "power", "protein"),
+    *("winered", "winewhite"),
+)
+DATA_SETS = tuple(f"{name}-{n}" for n in (75, 300) for name in NAMES)
+METHODS = ("empirical bayes", "bootstrap", "ensemble", "martingale", "martingale, urn")
+TEST_SHARE = 0.2  # what the paper's standard deviations look like (facts F3)
+SCHEDULE = nb.Schedule.arithmetic(horizon=4.0, block=0.25)
+PROCESS: dict[str, Any] = {"kernel": "matern32", "variance": 1.0, "noise_floor": 0.01}
+
+
+@dataclass(frozen=True)
+class GPHyperparameters:
+    """Empirical Bayes alone, and with posteriors of it, on small parts of nine data sets."""
+
+    data_sets: tuple[str, ...] = DATA_SETS
+    measured: tuple[str, ...] = METHODS
+    n_splits: int = 50
+    n_draws: int = 16
+    data_dir: Path = DEFAULT_FOLDER
+
+    @property
+    def settings(self) -> Mapping[str, Any]:
+        """What the records depend on."""
+        return {"n_draws": self.n_draws, "test_share": TEST_SHARE, **PROCESS}
+
+    @property
+    def units(self) -> Sequence[Unit]:
+        """Splits in turn; a fifth of them with 300 rows, which take longer."""
+        return [
+            Unit(name, split)
+            for split in range(self.n_splits)
+            for name in self.data_sets
+            if name.endswith("-75") or split < self.n_splits / 5
+        ]
+
+    def methods(self, unit: Unit) -> Sequence[str]:
+        """All; kernel density inputs only with 75 rows, as 300 become 1,500 for every draw."""
+        if unit.data_set.endswith("-75"):
+            return self.measured
+        return [method for method in self.measured if method != "martingale"]
+
+    def measure(self, unit: Unit, method: str, done: Mapping[str, Record]) -> Record:
+        """Fit, predict the test rows as mixtures of normals, and score them in units of y."""
+        X, y, X_test, y_test = self.split(unit)
+        if method == "empirical bayes":
+            mean, sd = nb.gp.EmpiricalBayesGP(**PROCESS).fit(X, y).predict(X_test, return_std=True)
+            return scored(y_test, mean[None], sd[None])
+        posterior = draw(method, (X, y), self.n_draws, unit.split)
+        parts = [posterior.algorithm.predictive(model, X_test) for model in posterior.models]
+        means, sds = (np.stack([getattr(part, name) for part in parts]) for name in ("mean", "sd"))
+        return scored(y_test, means, sds)
+
+    def split(self, unit: Unit) -> tuple[Array, Array, Array, Array]:
+        """Rows to test on, and n of the others to train on."""
+        name, _, n = unit.data_set.partition("-")
+        inputs, outcome = load(name, self.data_dir)
+        X, y = inputs.to_numpy(np.float64), outcome.to_numpy(np.float64)
+        rows = np.random.default_rng(unit.split).permutation(len(y))
+        test, train = np.split(rows, [round(TEST_SHARE * len(y))])
+        return X[train[: int(n)]], y[train[: int(n)]], X[test], y[test]
+
+
+def draw(method: str, data: tuple[Array, Array], n_draws: int, seed: int) -> nb.Posterior:
+    """A posterior of empirical Bayes; every draw starts its search at random."""
+    algorithm = EmpiricalBayesAlgorithm(nb.gp.EmpiricalBayesGP(**PROCESS, initial="random"))
+    run: dict[str, Any] = {"n_draws": n_draws, "random_state": seed, "progress": False}
+    if method in ("bootstrap", "ensemble"):
+        return getattr(nb.baselines, method)(algorithm, data, **run)  # type: ignore[no-any-return]
+    inputs = nb.inputs.Urn() if method.endswith("urn") else nb.inputs.KDE()
+    return nb.martingale_posterior(algorithm, data, schedule=SCHEDULE, inputs=inputs, **run)
+
+
+def scored(y: Array, means: Array, sds: Array) -> Record:
+    """RMSE of the mean, NLPD and CRPS of the mixture."""
+    return {
+        "rmse": float(np.sqrt(np.mean((y - means.mean(axis=0)) ** 2))),
+        "nlpd": float(nlpd_gaussian_mixture(y, means, sds)),
+        "crps": float(crps_gaussian_mixture(y, means, sds)),
+    }

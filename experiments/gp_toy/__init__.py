@@ -1,0 +1,1 @@
+"""Gaussian process inference on the Snelson data: the paper's figure of App. D.1."""
