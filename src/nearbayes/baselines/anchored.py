@@ -3,7 +3,7 @@ r"""Anchored ensemble: MAP around draws of the prior (Pearce et al., 2020; eq. m
 .. math:: \hat f = \arg\min_f \sum_i (f(x_i) - y_i)^2 + \sigma^2 \|f - \tilde f_0\|^2,
           \quad \tilde f_0 \sim \text{prior}
 
-The paper prints the weight :math:`\sigma^2 / n` beside this sum; with that of Pearce, which this has,
+The paper prints the weight :math:`\sigma^2 / n` beside this sum; with that of Pearce, as here,
 sum and norm are those of the log posterior. All uncertainty is that of the start, so where there is
 data there is too little of it.
 """
