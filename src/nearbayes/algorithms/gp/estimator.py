@@ -136,7 +136,7 @@ class EmpiricalBayesGP(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         initial: Literal["default", "random"] = "default",
         n_restarts: int = 0,
         max_evaluations: int = 500,
-        tolerance: float = 1e-4,
+        tolerance: float = 1e-3,
         precision: Precision = "float64",
         random_state: Any = None,
     ) -> None:

@@ -21,10 +21,9 @@ from typing import Any, NamedTuple
 import jax
 import jax.numpy as jnp
 import numpy as np
-import tinygp
 from numpy.typing import NDArray
 
-from nearbayes.algorithms.gp.kernels import KernelName, kernel_of
+from nearbayes.algorithms.gp.kernels import KernelName, covariance
 from nearbayes.algorithms.gp.lbfgs import minimise
 from nearbayes.algorithms.gp.precision import compiled
 
@@ -99,12 +98,37 @@ def stacked(parts: list[Collapsed], size: int | None = None) -> Collapsed:
 def negative_log_marginal(model: Model, logs: Any, data: Collapsed) -> Any:
     """Minus the log marginal likelihood, per outcome."""
     scales, noise, variance = model.unpacked(logs, data.x.shape[-1])
-    process = tinygp.GaussianProcess(
-        kernel_of(model.kernel, scales, variance), data.x, diag=noise / data.count
-    )
+    matrix = variance * covariance(model.kernel, data.x / scales) + jnp.diag(noise / data.count)
     repeats = jnp.sum((data.count - 1) * jnp.log(2 * jnp.pi * noise) + jnp.log(data.count))
-    log_density = process.log_probability(data.mean) - (repeats + data.within / noise) / 2
+    log_density = log_normal(matrix, data.mean) - (repeats + data.within / noise) / 2
     return -log_density / data.count.sum()
+
+
+@jax.custom_vjp
+def log_normal(matrix: Any, y: Any) -> Any:
+    r"""Log density of y under N(0, matrix).
+
+    Its gradient :math:`\tfrac12 (\alpha\alpha^\top - M^{-1})`, :math:`\alpha = M^{-1} y`, is cheaper
+    than that of a Cholesky decomposition, which JAX would take.
+    """
+    return _log_normal(matrix, y)[0]
+
+
+def _log_normal(matrix: Any, y: Any) -> tuple[Any, tuple[Any, Any]]:
+    root = jnp.linalg.cholesky(matrix)
+    white = jax.scipy.linalg.solve_triangular(root, y, lower=True)
+    volume = jnp.log(jnp.diag(root)).sum() + len(y) / 2 * jnp.log(2 * jnp.pi)
+    return -white @ white / 2 - volume, (root, white)
+
+
+def _log_normal_gradient(kept: tuple[Any, Any], slope: Any) -> tuple[Any, Any]:
+    root, white = kept
+    inverse = jax.scipy.linalg.solve_triangular(root, jnp.eye(len(white)), lower=True)
+    alpha = inverse.T @ white
+    return slope * (jnp.outer(alpha, alpha) - inverse.T @ inverse) / 2, -slope * alpha
+
+
+log_normal.defvjp(_log_normal, _log_normal_gradient)
 
 
 @partial(compiled, static_argnames=("model", "max_evaluations", "tolerance"))
@@ -138,12 +162,13 @@ def predicted(model: Model, logs: Any, data: Collapsed, x: Any) -> tuple[Any, An
 
     def one(logs: Any, data: Collapsed, x: Any) -> tuple[Any, Any, Any]:
         scales, noise, variance = model.unpacked(logs, data.x.shape[-1])
-        kernel = kernel_of(model.kernel, scales, variance)
-        process = tinygp.GaussianProcess(kernel, data.x, diag=noise / data.count)
-        cross = kernel(data.x, x)
-        white = process.solver.solve_triangular(cross)
-        mean = white.T @ process.solver.solve_triangular(data.mean)
-        left = jax.vmap(kernel.evaluate_diag)(x) - jnp.sum(white**2, axis=0)
+        rows = data.x / scales
+        matrix = variance * covariance(model.kernel, rows) + jnp.diag(noise / data.count)
+        cross = variance * covariance(model.kernel, rows, x / scales)
+        root = jnp.linalg.cholesky(matrix)
+        white = jax.scipy.linalg.solve_triangular(root, cross, lower=True)
+        mean = white.T @ jax.scipy.linalg.solve_triangular(root, data.mean, lower=True)
+        left = variance - jnp.sum(white**2, axis=0)
         return mean, jnp.maximum(left, 0.0), noise
 
     return jax.vmap(one)(logs, data, x)
