@@ -118,7 +118,8 @@ class EmpiricalBayesAlgorithm:
         rngs: Sequence[Rng],
     ) -> list[Fitted]:
         """Search again for every draw, from where it was."""
-        return self._fitted(np.stack([model.logs for model in models])[:, None], list(data))
+        starts = np.stack([model.logs for model in models])[:, None]
+        return self._fitted(starts, list(data), slack=10.0)
 
     def sample_paths(
         self, models: Sequence[Fitted], x: Sequence[Rows], rngs: Sequence[Rng]
@@ -156,10 +157,10 @@ class EmpiricalBayesAlgorithm:
         assert self.scaling is not None
         return clone(self.estimator).with_fit(model, self.scaling)
 
-    def _fitted(self, starts: Array, data: list[Data]) -> list[Fitted]:
+    def _fitted(self, starts: Array, data: list[Data], slack: float = 1.0) -> list[Fitted]:
         assert self.scaling is not None
         parts = [_collapsed(each, self.scaling) for each in data]
-        return fitted_many(self.estimator, starts, parts, self._size(parts))
+        return fitted_many(self.estimator, starts, parts, self._size(parts), slack)
 
     def _predicted(self, models: list[Fitted], x: Array) -> tuple[Array, Array, Array]:
         assert self.scaling is not None

@@ -108,8 +108,8 @@ def negative_log_marginal(model: Model, logs: Any, data: Collapsed) -> Any:
 def log_normal(matrix: Any, y: Any) -> Any:
     r"""Log density of y under N(0, matrix).
 
-    Its gradient :math:`\tfrac12 (\alpha\alpha^\top - M^{-1})`, :math:`\alpha = M^{-1} y`, is cheaper
-    than that of a Cholesky decomposition, which JAX would take.
+    Its gradient :math:`\tfrac12 (\alpha\alpha^\top - M^{-1})`, :math:`\alpha = M^{-1} y`, is
+    cheaper than that of a Cholesky decomposition, which JAX would take.
     """
     return _log_normal(matrix, y)[0]
 
