@@ -92,7 +92,7 @@ def mixture_quantiles(predictives: Sequence[Predictive], x: Rows, levels: Array,
     means = np.stack([part.mean for part in predictives])
     deviations = [np.sqrt(part.variance) for part in predictives]  # type: ignore[attr-defined]
     # Chebyshev: a level p is within sqrt(1/p) standard deviations of some draw's mean.
-    reach = np.max(deviations, axis=0) * np.sqrt(1 / min(levels.min(), 1 - levels.max())) + 1e-9
+    reach = np.max(deviations, axis=0) * np.sqrt(1 / min(levels.min(), 1 - levels.max()))
     quantiles = np.stack(
         [
             _bisected(predictives, level, means.min(axis=0) - reach, means.max(axis=0) + reach)

@@ -271,6 +271,8 @@ class PosteriorRegressor(RegressorMixin, PosteriorEstimator):  # type: ignore[mi
 
     def _noise_factor(self, data: Data, predict_on: Any) -> float:
         """Factor for the noise, from some training rows or those that predictions are kept for."""
+        if _knows_its_doubt(self.posterior_.algorithm):
+            return 1.0
         if predict_on is not None:
             table = as_table(predict_on)
             return noise_factor(self._spread(table, adjust=True), np.ones(n_rows(table)))
@@ -281,7 +283,7 @@ class PosteriorRegressor(RegressorMixin, PosteriorEstimator):  # type: ignore[mi
         """Predictive distribution of every draw, its mean spread for truncation."""
         algorithm = self.posterior_.algorithm
         parts = [algorithm.predictive(model, table) for model in self.posterior_.models]
-        if getattr(algorithm, "knows_its_doubt", False):
+        if _knows_its_doubt(algorithm):
             return parts
         spread = self.posterior_.spread(np.stack([part.mean for part in parts]), adjust)
         return [part.moved(mean) for part, mean in zip(parts, spread, strict=True)]
@@ -309,3 +311,8 @@ class PosteriorRegressor(RegressorMixin, PosteriorEstimator):  # type: ignore[mi
         if outcomes.ndim == 2 and (outcomes.shape[1] == 1 or not multi_output):
             return np.asarray(column_or_1d(outcomes, warn=True))
         return np.asarray(outcomes)
+
+
+def _knows_its_doubt(algorithm: Any) -> bool:
+    """Whether predictive variances of draws hold what the draws leave out, and no more noise."""
+    return getattr(algorithm, "knows_its_doubt", False)

@@ -40,8 +40,9 @@ class Scaling:
         Units may be wild: what is subtracted first is the mean, so that nothing is lost.
         """
         x_mean, y_mean = np.average(x, axis=0, weights=count), np.average(y, weights=count)
-        x_sd = np.sqrt(np.average((x - x_mean) ** 2, axis=0, weights=count))
-        y_sd = float(np.sqrt(np.average((y - y_mean) ** 2, weights=count)))
+        with np.errstate(over="ignore"):  # is refused below
+            x_sd = np.sqrt(np.average((x - x_mean) ** 2, axis=0, weights=count))
+            y_sd = float(np.sqrt(np.average((y - y_mean) ** 2, weights=count)))
         if not (np.isfinite(x_sd).all() and np.isfinite(y_sd)):
             raise ValueError(
                 "X and y must be finite and not too large to be squared: rescale them."
@@ -269,4 +270,8 @@ def predict_many(
             "predictions are not finite: raise noise_floor, or use precision='float64'."
         )
     unit = scaling.y_sd**2
-    return mean, unit * np.concatenate(variances, axis=1), unit * np.asarray(noise)[:, None]
+    return (
+        mean,
+        unit * np.concatenate(variances, axis=1),
+        unit * np.asarray(noise, dtype=np.float64)[:, None],
+    )

@@ -13,7 +13,10 @@ import jax.numpy as jnp
 import numpy as np
 import tinygp
 from numpy.typing import NDArray
+from scipy.special import ndtri
+from scipy.stats import chi2, qmc
 
+from nearbayes.core.seeds import integer_seed
 from nearbayes.core.types import Rng
 
 __all__ = [
@@ -85,9 +88,16 @@ def length_scales(length_scale: Any, n_columns: int) -> NDArray[np.float64]:
 def spectral_frequencies(
     name: KernelName, length_scale: NDArray[np.float64], size: int, rng: Rng
 ) -> NDArray[np.float64]:
-    """Frequencies drawn from the spectral density of a kernel, shape (size, n_columns)."""
-    normal = rng.standard_normal((size, len(length_scale)))
+    """Frequencies from the spectral density of a kernel, shape (size, n_columns).
+
+    They come from a scrambled Halton sequence: each has that density, and together they fill it
+    evenly, so that the mean of their cosines is much nearer to the kernel than that of independent
+    ones. Rows far apart would otherwise seem to say something of each other.
+    """
+    n_columns = len(length_scale)
+    even = qmc.Halton(n_columns + 1, rng=np.random.default_rng(integer_seed(rng))).random(size)
+    normal = ndtri(even[:, :n_columns])
     if name != "rbf":
         freedom = DEGREES_OF_FREEDOM[name]
-        normal = normal * np.sqrt(freedom / rng.chisquare(freedom, (size, 1)))
+        normal = normal * np.sqrt(freedom / chi2.ppf(even[:, n_columns:], freedom))
     return np.asarray(normal / length_scale)

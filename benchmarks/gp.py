@@ -1,0 +1,146 @@
+"""Gaussian processes: speed as ratios, measured side by side; compile time apart.
+
+Run: ``.venv/bin/python benchmarks/gp.py`` (minutes; ``--data-dir`` as in experiments).
+"""
+
+from __future__ import annotations
+
+import os
+
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+
+import argparse
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from experiments.gp_hyperparameters.experiment import SCHEDULE, GPHyperparameters, draw
+from experiments.gp_toy.__main__ import NOISE, snelson
+from experiments.gp_toy.__main__ import SCHEDULE as TOY_SCHEDULE
+from experiments.runner.records import Unit
+from numpy.typing import NDArray
+from scipy.optimize import minimize
+from sklearn.gaussian_process import GaussianProcessRegressor
+from sklearn.gaussian_process.kernels import Matern, WhiteKernel
+
+import nearbayes as nb
+
+Array = NDArray[np.float64]
+N_TOY, N_PLAIN, N_DRAWS, N_SKLEARN = 100, 4, 16, 2
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--data-dir", type=Path, default=Path("../shared/data"))
+    folder = parser.parse_args().data_dir
+    sequential_map(folder)
+    for name in ("power-75", "boston-75"):
+        empirical_bayes(name, folder)
+
+
+def seconds(function: Callable[[], Any]) -> float:
+    started = time.perf_counter()
+    function()
+    return time.perf_counter() - started
+
+
+def sequential_map(folder: Path) -> None:
+    """Sequential MAP against solving each draw's normal equations afresh."""
+    x, y = snelson(folder)
+    data, process = (x[:, None], y), nb.gp.RandomFeatureGP(noise=NOISE)
+
+    def library() -> Any:
+        return nb.martingale_posterior(
+            process, data, n_draws=N_TOY, schedule=TOY_SCHEDULE, random_state=0
+        )
+
+    first, again = seconds(library), seconds(library)
+    plain = seconds(lambda: [normal_equations(x, y, draw) for draw in range(N_PLAIN)])
+    plain *= N_TOY / N_PLAIN
+    print(
+        f"sequential MAP, {N_TOY} draws, {len(TOY_SCHEDULE.blocks(len(x)))} refits: normal "
+        f"equations / library {plain / again:.1f} (wanted 10); compiling {first - again:.1f} s"
+    )
+
+
+def normal_equations(x: Array, y: Array, seed: int) -> Array:
+    """One draw of the same, the straightforward way: all rows, one solve per refit."""
+    rng, n_features = np.random.default_rng(seed), 400
+    freedom = 3  # Matern 3/2
+    t = rng.standard_normal(n_features // 2) * np.sqrt(freedom / rng.chisquare(freedom, 200))
+
+    def features(rows: Array) -> Array:
+        waves = np.concatenate([np.cos(np.outer(rows, t)), np.sin(np.outer(rows, t))], axis=1)
+        return np.asarray(np.sqrt(2 / n_features) * waves)
+
+    def solved(rows: Array, goal: Array, start: Array) -> Array:
+        phi = features(rows)
+        left = phi.T @ phi + NOISE**2 * np.eye(n_features)
+        return start + np.linalg.solve(left, phi.T @ (goal - phi @ start))
+
+    theta = solved(x, y, rng.standard_normal(n_features))
+    rows = x
+    for size in TOY_SCHEDULE.blocks(len(x)):
+        new = rng.choice(rows, size)
+        goal = np.concatenate(
+            [features(rows) @ theta, features(new) @ theta + NOISE * rng.standard_normal(size)]
+        )
+        rows = np.concatenate([rows, new])
+        theta = solved(rows, goal, theta)
+    return theta
+
+
+def empirical_bayes(name: str, folder: Path) -> None:
+    """One run of the experiment against a loop over scikit-learn's Gaussian process."""
+    X, y, _, _ = GPHyperparameters(data_dir=folder).split(Unit(name, 0))
+    plain = seconds(lambda: [sklearn_path(X, y, draw) for draw in range(N_SKLEARN)])
+    plain *= N_DRAWS / N_SKLEARN
+    for method in ("martingale, urn", "martingale"):
+        first = seconds(lambda method=method: draw(method, (X, y), N_DRAWS, 0))  # type: ignore[misc]
+        again = seconds(lambda method=method: draw(method, (X, y), N_DRAWS, 1))  # type: ignore[misc]
+        print(
+            f"{name}, {method}, {N_DRAWS} draws, N = 4n, blocks of n/4: scikit-learn / library "
+            f"{plain / again:.1f} (wanted 10); compiling {first - again:.1f} s"
+        )
+
+
+def sklearn_path(X: Array, y: Array, seed: int) -> Any:
+    """One draw with scikit-learn: same kernel, warm starts, as much effort of its L-BFGS-B."""
+    rng = np.random.default_rng(seed)
+    rows, goal = (X - X.mean(axis=0)) / X.std(axis=0), (y - y.mean()) / y.std()
+    n = len(y)
+    start = np.exp(0.5 * rng.standard_normal(X.shape[1] + 1))
+    kernel: Any = Matern(start[:-1], (1e-5, 1e5), nu=1.5) + WhiteKernel(start[-1], (1e-4, 1e3))
+    model = GaussianProcessRegressor(kernel, optimizer=searched(1e-4 * n)).fit(rows, goal)
+    width = n ** (-1 / (X.shape[1] + 4))
+    for size in SCHEDULE.blocks(n):
+        new = rows[rng.integers(n, size=size)] + width * rng.standard_normal((size, X.shape[1]))
+        mean, sd = model.predict(new, return_std=True)
+        rows = np.concatenate([rows, new])
+        goal = np.concatenate([goal, mean + sd * rng.standard_normal(size)])
+        search = searched(1e-3 * len(goal))
+        model = GaussianProcessRegressor(model.kernel_, optimizer=search).fit(rows, goal)
+    return model
+
+
+def searched(tolerance: float) -> Callable[..., Any]:
+    """L-BFGS-B with the tolerance that the library has for the gradient of all rows."""
+
+    def search(objective: Any, start: Array, bounds: Any) -> tuple[Array, float]:
+        found = minimize(
+            objective,
+            start,
+            jac=True,
+            bounds=bounds,
+            method="L-BFGS-B",
+            options={"gtol": tolerance, "maxfun": 500},
+        )
+        return found.x, found.fun
+
+    return search
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,62 @@
+"""L-BFGS for many problems at once: it ends where SciPy's ends, each problem on its own."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from scipy.optimize import minimize as scipy_minimize
+from scipy.optimize import rosen, rosen_der
+
+from nearbayes.algorithms.gp.lbfgs import minimise
+from nearbayes.algorithms.gp.precision import compiled
+
+
+def rosenbrock(x):
+    return jnp.sum(100.0 * (x[1:] - x[:-1] ** 2) ** 2 + (1 - x[:-1]) ** 2)
+
+
+def minimised(objective, starts, **options):
+    options = {"max_evaluations": 500, "tolerance": 1e-6, **options}
+    with jax.enable_x64(True):
+        search = compiled(jax.vmap(lambda start: minimise(objective, start, **options)))
+        return jax.tree.map(np.asarray, search(starts))
+
+
+def test_rosenbrock_from_many_starts():
+    starts = np.random.default_rng(0).normal(size=(8, 3))
+    found = minimised(rosenbrock, starts)
+    np.testing.assert_allclose(found.position, 1, atol=1e-4)
+    scipy = [scipy_minimize(rosen, each, jac=rosen_der, method="L-BFGS-B").nfev for each in starts]
+    assert found.evaluations.sum() < 1.5 * sum(scipy)
+
+
+def test_a_quadratic_of_any_scale():
+    scales = np.array([1e-3, 1.0, 1e3])
+    found = minimised(lambda x: jnp.sum(scales * (x - 2) ** 2), np.zeros((1, 3)), tolerance=1e-9)
+    np.testing.assert_allclose(found.position, 2, atol=1e-4)
+
+
+def test_a_problem_is_not_changed_by_its_neighbours():
+    starts = np.random.default_rng(1).normal(size=(5, 2))
+    together = minimised(rosenbrock, starts)
+    for k in range(5):
+        alone = minimised(rosenbrock, starts[k : k + 1])
+        np.testing.assert_allclose(alone.position[0], together.position[k], atol=1e-9)
+        assert alone.evaluations[0] == together.evaluations[k]
+
+
+def test_no_step_goes_where_the_objective_is_not_finite():
+    # the logarithm ends at 0, and the first step would go beyond it
+    found = minimised(lambda x: jnp.sum(x - jnp.log(x)), np.array([[5.0], [0.01]]))
+    np.testing.assert_allclose(found.position, 1, atol=1e-4)
+
+
+def test_a_start_that_is_not_finite_ends_there():
+    found = minimised(lambda x: jnp.sum(jnp.log(x)), np.array([[-1.0]]))
+    assert found.evaluations[0] == 1
+    assert np.isnan(found.value[0])
+
+
+@pytest.mark.parametrize("most", [1, 5])
+def test_evaluations_are_limited(most):
+    assert minimised(rosenbrock, np.full((1, 4), -1.5), max_evaluations=most).evaluations[0] <= most
