@@ -95,7 +95,10 @@ def check_same(model, loaded, x=NEW):
 
 
 def round_trip(model, tmp_path, x=NEW):
-    loaded = nb.load(model.save(tmp_path / "model.nearbayes"))
+    path = model.save(tmp_path / "model.nearbayes")
+    kind, n_draws = type(model.estimators_[0]).__name__, len(model.posterior_)
+    print(f"{kind}, {n_draws} draws: {path.stat().st_size / 1e3:.1f} kB")  # shown by pytest -s
+    loaded = nb.load(path)
     check_same(model, loaded, x)
     return loaded
 
