@@ -53,7 +53,7 @@ bench: $(READY)      ## speed and memory, as ratios measured side by side
 	$(BIN)/python benchmarks/boosting.py
 
 # Resumable: what is recorded is skipped. Hours; take them one at a time, in the background.
-EXPERIMENTS := classification refit_policy feature_importance coverage regression_trees
+EXPERIMENTS := classification refit_policy feature_importance coverage regression_trees gp_toy gp_hyperparameters
 experiments: $(VENV)/.ready-experiments  ## the tables of the paper and of the design page
 	for name in $(EXPERIMENTS); do nice $(BIN)/python -m experiments.$$name run --jobs 2 && $(BIN)/python -m experiments.$$name tables || exit 1; done
 

@@ -95,21 +95,16 @@ def _model_of(manifest: Record, read: Read, trusted: Collection[str]) -> Model:
     if "schedule_scores" in manifest:
         model.schedule_scores_ = manifest.numbers("schedule_scores", low=-1e300)
     model.calibration_ = _calibration_of(manifest, read)
-    if isinstance(model, PosteriorClassifier):
-        model.classes_ = _of_kind(model, "classes")
-    else:
-        _of_kind(model, "learned")
-        model.noise_factor_ = manifest.number("noise_factor")
-        if "conformal" in manifest:
-            model.conformal_ = _conformal_of(manifest.record("conformal"), read)
-    return model
-
-
-def _of_kind(model: Model, name: str) -> Any:
-    """What an algorithm of the model's kind has."""
-    if not hasattr(model.posterior_.algorithm, name):
+    classifies = isinstance(model, PosteriorClassifier)
+    if hasattr(model.posterior_.algorithm, "classes") != classifies:
         raise FileRefused(f"its draws are not those of a {type(model).__name__}.")
-    return getattr(model.posterior_.algorithm, name)
+    if classifies:
+        model.classes_ = model.posterior_.algorithm.classes
+        return model
+    model.noise_factor_ = manifest.number("noise_factor")
+    if "conformal" in manifest:
+        model.conformal_ = _conformal_of(manifest.record("conformal"), read)
+    return model
 
 
 def _as_many(names: Any, n_features: int) -> Any:

@@ -1,7 +1,7 @@
 """Formats: which way a model of each library goes into a file.
 
-XGBoost and LightGBM in their own formats, scikit-learn through skops, a scikit-learn pipeline that
-ends in one of the former as both.
+XGBoost and LightGBM in their own formats, our Gaussian processes as arrays, scikit-learn through
+skops, a scikit-learn pipeline that ends in one of the former as both.
 """
 
 from __future__ import annotations
@@ -20,7 +20,9 @@ __all__ = ["load_model", "save_model"]
 NATIVE = {
     "xgboost": ("XGBClassifier", "XGBRegressor"),
     "lightgbm": ("LGBMClassifier", "LGBMRegressor"),
+    "nearbayes": ("EmpiricalBayesGP",),
 }
+EXTRAS = {"nearbayes": "jax"}  # of the same name as the library otherwise
 
 
 def save_model(model: Any, members: Members, trusted: Collection[str] = ()) -> dict[str, Any]:
@@ -88,12 +90,17 @@ def _native(library: str) -> Any:
             from nearbayes.io import xgboost_format
 
             return xgboost_format
+        if library == "nearbayes":
+            from nearbayes.io import gp_format
+
+            return gp_format
         from nearbayes.io import lightgbm_format
 
         return lightgbm_format
     except ImportError as missing:
         raise ImportError(
-            f"this file holds models of {library}: pip install 'nearbayes[{library}]'."
+            f"this file holds models of {library}: pip install "
+            f"'nearbayes[{EXTRAS.get(library, library)}]'."
         ) from missing
 
 

@@ -90,7 +90,8 @@ def posterior_record(
         record["models"] = estimators_record([each.estimator for each in chosen], models, members)
         noises += [each.noise for each in chosen]
     else:
-        record["models"] = estimators_record(chosen, models, members)
+        shown = [_estimator_of(posterior.algorithm, each) for each in chosen]
+        record["models"] = estimators_record(shown, models, members)
     if noises:
         record["noise"] = noises_record(noises, models, members)  # type: ignore[arg-type]
     return record
@@ -118,9 +119,17 @@ def posterior_of(
         learned, *noises = noises_of(record.record("noise"), n_noises, read, trusted)
         pairs = zip(models, noises, strict=True) if noises else ()
         models = [NoisyRegressor(*pair) for pair in pairs] or models
+    about = record.record("algorithm")
+    if "process_rows" in about:
+        from nearbayes.io import gp_format
+
+        n_rows = about.whole("process_rows", 1)
+        algorithm, models = gp_format.drawn(estimator, models, n_rows, _keep_at(about))
+    else:
+        algorithm = _algorithm_of(about, estimator, learned)
     first, *draws = models
     return Posterior(
-        _algorithm_of(record.record("algorithm"), estimator, learned),
+        algorithm,
         draws,
         first,
         _provenance_of(record.record("provenance")),
@@ -135,9 +144,11 @@ def _as_many(records: list[Any], size: int) -> list[Any]:
 
 
 def _algorithm_record(algorithm: Any) -> dict[str, Any]:
-    if not isinstance(algorithm, ClassifierAlgorithm | RegressorAlgorithm):
+    if not isinstance(algorithm, ClassifierAlgorithm | RegressorAlgorithm) and not _is_process(
+        algorithm
+    ):
         raise NotSaveable(f"draws of {type(algorithm).__name__} cannot be saved.")
-    categories = getattr(algorithm.fitting, "categories", {})
+    categories = getattr(getattr(algorithm, "fitting", None), "categories", {})
     known = {name: _category_list(name, values) for name, values in categories.items()}
     kept = None if algorithm.keep_at is None else asdict(_print_of(algorithm.keep_at))
     record: dict[str, Any] = {"categories": known, "keep_at": kept}
@@ -145,6 +156,8 @@ def _algorithm_record(algorithm: Any) -> dict[str, Any]:
         record["classes"] = labels_record(algorithm.classes)
         record["labels"] = labels_record(algorithm.labels)
         return record
+    if _is_process(algorithm):
+        return {**record, "process_rows": algorithm.n_rows}
     return {**record, "noise": algorithm.noise if isinstance(algorithm.noise, str) else "auto"}
 
 
@@ -168,16 +181,31 @@ def _algorithm_of(record: Record, estimator: Any, learned: Any) -> Any:
     fitting = LoadedFit(
         estimator, categories={name: set(categories.many(name)) for name in categories.entries}
     )
-    keep_at = None
-    if "keep_at" in record:
-        kept = record.record("keep_at")
-        keep_at = TablePrint(kept.text("digest"), kept.text("words"))
+    keep_at = _keep_at(record)
     if learned is not None:
         return RegressorAlgorithm(fitting, record.text("noise"), learned, keep_at)  # type: ignore[arg-type]
     classes, labels = labels_of(record.get("classes")), labels_of(record.get("labels"))
     if classes is None or labels is None or classes.shape != labels.shape:
         raise FileRefused("its classes and labels do not fit each other.")
     return ClassifierAlgorithm(fitting, classes, labels, keep_at)
+
+
+def _keep_at(record: Record) -> TablePrint | None:
+    """Which table predictions were kept for, if for any."""
+    if "keep_at" not in record:
+        return None
+    kept = record.record("keep_at")
+    return TablePrint(kept.text("digest"), kept.text("words"))
+
+
+def _is_process(algorithm: Any) -> bool:
+    """Tell our Gaussian process by name, so that JAX is not imported for others."""
+    return type(algorithm).__name__ == "EmpiricalBayesAlgorithm"
+
+
+def _estimator_of(algorithm: Any, model: Any) -> Any:
+    """What is stored of a draw: the estimator that a user knows."""
+    return algorithm.reveal(model) if _is_process(algorithm) else model
 
 
 def _provenance_of(record: Record) -> Provenance:
