@@ -31,6 +31,7 @@ from xgboost import XGBClassifier, XGBRegressor
 
 import nearbayes as nb
 from nearbayes import families
+from nearbayes.algorithms.regressors import regressor_algorithm
 
 
 @dataclass(frozen=True)
@@ -114,6 +115,11 @@ def regressor(estimator: Any, noise: Any = "gaussian") -> Callable[[], Any]:
     return lambda: nb.RegressorAlgorithm.of(estimator, noise)
 
 
+def _empirical_bayes() -> Any:
+    process = nb.gp.EmpiricalBayesGP(initial="random", tolerance=1e-6)
+    return regressor_algorithm(process, "auto", {})
+
+
 SMALL_TREES = {"max_iter": 5, "min_samples_leaf": 3}
 FEW_ROUNDS = {"n_estimators": 5, "max_depth": 3, "enable_categorical": True}
 FEW_LEAVES = {"n_estimators": 5, "num_leaves": 5, "min_child_samples": 5, "verbosity": -1}
@@ -152,6 +158,8 @@ CASES = [
     Case("poisson_glm", regressor(PoissonRegressor(), _poisson), counts),
     Case("bayesian_ridge_own", regressor(BayesianRidge(), "estimator"), regression),
     Case("gp_own", regressor(GaussianProcessRegressor(alpha=0.5), "estimator"), regression),
+    Case("random_feature_gp", lambda: nb.gp.RandomFeatureGP(noise=0.5, n_features=20), regression),
+    Case("empirical_bayes_gp", _empirical_bayes, regression),
     Case("tree", regressor(DecisionTreeRegressor(max_depth=3)), regression),
     Case("boosting", regressor(HistGradientBoostingRegressor(**SMALL_TREES)), regression),
     Case("xgboost_two_classes", classifier(XGBClassifier(**FEW_ROUNDS)), frame),
