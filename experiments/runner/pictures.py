@@ -7,7 +7,6 @@ from pathlib import Path
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
-import scikit_posthocs
 from matplotlib.axes import Axes
 
 from nearbayes.metrics import rank_table
@@ -27,6 +26,8 @@ def scatter(scores: pd.DataFrame, across: str, up: str, name: str, ax: Axes) -> 
 
 def critical_differences(scores: pd.DataFrame, ax: Axes) -> Axes:
     """Average ranks; methods that no Wilcoxon test (Holm-corrected) tells apart are joined."""
+    import scikit_posthocs  # of the extra `experiments`, and needed for this picture alone
+
     table = rank_table({name: scores[name] for name in scores})
     ranks = pd.Series(table.average_rank, index=list(scores))
     long = scores.melt(var_name="method", value_name="score")

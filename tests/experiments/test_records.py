@@ -1,5 +1,6 @@
 import json
 from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
 
 import pytest
 from experiments.runner.records import Records, Unit
@@ -38,7 +39,7 @@ def test_a_line_broken_off_by_a_kill_is_left_out_and_does_not_spoil_the_next(tmp
 
 def test_processes_may_write_at_once(tmp_path):
     path = tmp_path / "records.jsonl"
-    with ProcessPoolExecutor(4) as pool:
+    with ProcessPoolExecutor(4, mp_context=get_context("spawn")) as pool:  # JAX may be loaded
         list(pool.map(append_many, [path] * 4, "abcd"))
     lines = path.read_text().splitlines()
     assert len(lines) == 80
