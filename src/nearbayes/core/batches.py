@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
+from dataclasses import replace
 
 from nearbayes.core.data import Block, Data, Rows, finite
 from nearbayes.core.posterior import Posterior, Provenance, installed_versions
@@ -38,18 +39,7 @@ def batched_posterior(
         x = Rows.without_inputs(size)
         new = Block(x, algorithm.sample_batch(models, x, rng), total)
         models = algorithm.refit_batch(data, new, models, rng)
-    seconds = time.perf_counter() - started
-    provenance = Provenance(
-        "martingale",
-        seeds.entropy,
-        data.n,
-        run.n_draws,
-        seconds={
-            "first_fit": first_seconds,
-            "per_draw": seconds / run.n_draws,
-            "total": seconds,
-        },
-    )
+    provenance = _provenance(seeds, data, run, first_seconds, time.perf_counter() - started)
     return Posterior(algorithm, models, first, provenance)
 
 
@@ -66,17 +56,9 @@ def paths_posterior(
     first, first_seconds = models[0], time.perf_counter() - started
     rngs = [seeds.draw(k) for k in range(run.n_draws)]
     models = _advanced(algorithm, data, models, inputs, blocks, rngs)
-    seconds = time.perf_counter() - started
-    provenance = Provenance(
-        "martingale",
-        seeds.entropy,
-        data.n,
-        run.n_draws,
-        seconds={
-            "first_fit": first_seconds / run.n_draws,
-            "per_draw": seconds / run.n_draws,
-            "total": seconds,
-        },
+    spent = (first_seconds / run.n_draws, time.perf_counter() - started)
+    provenance = replace(
+        _provenance(seeds, data, run, *spent),
         finished=tuple(range(run.n_draws)),
         versions=installed_versions(*getattr(algorithm, "packages", ())),
     )
@@ -106,6 +88,12 @@ def _advanced(
         ]
         models = algorithm.refit_paths(grown, new, models, rngs)
     return models
+
+
+def _provenance(seeds: Seeds, data: Data, run: Run, first: float, total: float) -> Provenance:
+    """Where draws that were made together came from; seconds of a first fit, and of all."""
+    seconds = {"first_fit": first, "per_draw": total / run.n_draws, "total": total}
+    return Provenance("martingale", seeds.entropy, data.n, run.n_draws, seconds=seconds)
 
 
 def _kept(algorithm: BatchedPaths, model: Model) -> Model:

@@ -17,7 +17,7 @@ from nearbayes.core.data import Data
 from nearbayes.core.seeds import Seeds
 from nearbayes.core.types import Rng
 
-__all__ = ["EmpiricalBayesGP", "Fitted", "Scaling", "collapsed", "fitted_many", "predict_many"]
+__all__ = ["EmpiricalBayesGP", "Fitted", "Scaling", "fitted_many", "predict_many"]
 
 Array = NDArray[np.float64]
 ROWS_AT_ONCE = 2_000
@@ -171,7 +171,7 @@ class EmpiricalBayesGP(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         data = Data.of(rows, outcomes, sample_weight)
         scaling = Scaling.of(data.x, data.y, data.counts)
         starts = self.starts(data.x.shape[1], Seeds(self.random_state).shared())
-        part = collapsed(data, scaling)
+        part = Collapsed(scaling.inputs(data.x), scaling.outcomes(data.y), data.counts, 0.0)
         return self.with_fit(fitted_many(self, starts[None], [part])[0], scaling)
 
     def with_fit(self, fitted: Fitted, scaling: Scaling) -> EmpiricalBayesGP:
@@ -205,12 +205,6 @@ class EmpiricalBayesGP(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         if not return_std:
             return mean[0]
         return mean[0], np.sqrt(variance[0] + noise[0])
-
-
-def collapsed(data: Data, scaling: Scaling) -> Collapsed:
-    """Rows and outcomes in standard units, with counts and no repeats within a row yet."""
-    x = scaling.inputs(np.asarray(data.x, dtype=np.float64))
-    return Collapsed(x, scaling.outcomes(data.y), data.counts, 0.0)
 
 
 def fitted_many(

@@ -54,8 +54,8 @@ def kernel_of(name: KernelName, length_scale: Any, variance: Any = 1.0) -> Any:
 def covariance(name: KernelName, x: Any, z: Any = None) -> Any:
     """Unit covariances between rows in units of their length scales, by matrix products.
 
-    The same as `kernel_of`, which takes rows pair by pair and column by column: with its gradient
-    that is three times as slow, for all the memory it goes through (`benchmarks/gp.py`).
+    The same as `kernel_of`, which takes rows pair by pair and column by column, and with its
+    gradient goes through that much memory.
 
     Parameters
     ----------

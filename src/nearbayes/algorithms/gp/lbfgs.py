@@ -18,6 +18,7 @@ import optax
 __all__ = ["Minimum", "minimise"]
 
 DECREASE, CURVATURE = 1e-4, 0.9  # of the weak Wolfe conditions
+MEMORY = 10  # pairs of steps and gradients that directions are made of
 SHORTEST = 1e-10  # brackets narrower than this hold no better point
 
 
@@ -49,7 +50,6 @@ def minimise(
     *,
     max_evaluations: int,
     tolerance: float,
-    memory_size: int = 10,
 ) -> Minimum:
     """Minimise a smooth function of a vector; to be mapped (`jax.vmap`) over many of them.
 
@@ -63,11 +63,9 @@ def minimise(
     tolerance : float
         Ends when no entry of the gradient is larger, or when an accepted step lowers the
         objective by less than its square.
-    memory_size : int
-        Pairs of steps and gradients that directions are made of.
     """
     evaluate = jax.value_and_grad(objective)
-    rule = optax.scale_by_lbfgs(memory_size=memory_size)
+    rule = optax.scale_by_lbfgs(memory_size=MEMORY)
 
     def tick(state: _State) -> _State:
         trial = state.position + state.step * state.direction

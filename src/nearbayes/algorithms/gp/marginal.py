@@ -138,7 +138,7 @@ def maximised(
     """Parameters of largest marginal likelihood for every draw (empirical Bayes).
 
     `starts` has shape (n_draws, n_starts, n_parameters); the best end of each draw is given, with
-    its value and evaluations, and None of them is better than where it started if all fail.
+    its value, which is infinite if no start was any good, and the evaluations of all.
     """
 
     def one(start: Any, data: Collapsed) -> Any:

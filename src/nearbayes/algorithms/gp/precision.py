@@ -15,7 +15,7 @@ __all__ = ["Precision", "compiled", "computing_in"]
 Precision = Literal["float64", "float32"]
 
 # A batched Cholesky decomposition inside a loop hangs under the default scheduler of XLA on few
-# cores (jaxlib 0.10.2); this one is as fast here.
+# cores (jaxlib 0.10.2).
 OPTIONS = {"xla_cpu_enable_concurrency_optimized_scheduler": False}
 
 
