@@ -29,7 +29,7 @@ def dump(model: EmpiricalBayesGP, members: Members) -> dict[str, Any]:
             **vars(model.scaling_),
             "logs": fitted.logs,
             "value": fitted.value,
-            "evaluations": fitted.evaluations,
+            "steps": fitted.steps,
         }
         record["fitted"] = plain_record(parts, members, "a fit of EmpiricalBayesGP")
     return record
@@ -50,15 +50,14 @@ def load(record: Any, read: Read) -> EmpiricalBayesGP:
     }
     for name, shape in shapes.items():
         _check(name, parts.get(name), shape)
-    y_mean, y_sd, within, value, evaluations = (
-        _number(name, parts.get(name))
-        for name in ("y_mean", "y_sd", "within", "value", "evaluations")
+    y_mean, y_sd, within, value, steps = (
+        _number(name, parts.get(name)) for name in ("y_mean", "y_sd", "within", "value", "steps")
     )
     if not ((parts["count"] > 0).all() and (parts["x_sd"] > 0).all() and y_sd > 0):
         raise FileRefused("counts and scales of a Gaussian process must be positive.")
     data = Collapsed(parts["x"], parts["mean"], parts["count"], within)
     scaling = Scaling(parts["x_mean"], parts["x_sd"], y_mean, y_sd)
-    return model.with_fit(Fitted(parts["logs"], data, value, int(evaluations)), scaling)
+    return model.with_fit(Fitted(parts["logs"], data, value, int(steps)), scaling)
 
 
 def drawn(

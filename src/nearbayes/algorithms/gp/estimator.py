@@ -74,13 +74,13 @@ class Fitted:
     data : Collapsed
     value : float
         Minus the log marginal likelihood, per outcome.
-    evaluations : int
+    steps : int
     """
 
     logs: Array
     data: Collapsed
     value: float
-    evaluations: int
+    steps: int
 
 
 class EmpiricalBayesGP(RegressorMixin, BaseEstimator):  # type: ignore[misc]
@@ -105,8 +105,8 @@ class EmpiricalBayesGP(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         Where the search starts: at 1 for everything, or at random around that.
     n_restarts : int
         Further random starts; the best end counts.
-    max_evaluations, tolerance : int, float
-        When a search ends: so many evaluations, or a gradient per outcome so small. Refits of a
+    max_steps, tolerance : int, float
+        When a search ends: so many steps of L-BFGS, or a gradient per outcome so small. Refits of a
         posterior end at ten times that: no draw need be nearer to its optimum than draws are to
         each other.
     precision : "float64" or "float32"
@@ -138,7 +138,7 @@ class EmpiricalBayesGP(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         noise_floor: float = 0.01,
         initial: Literal["default", "random"] = "default",
         n_restarts: int = 0,
-        max_evaluations: int = 500,
+        max_steps: int = 200,
         tolerance: float = 1e-4,
         precision: Precision = "float64",
         random_state: Any = None,
@@ -148,7 +148,7 @@ class EmpiricalBayesGP(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         self.noise_floor = noise_floor
         self.initial = initial
         self.n_restarts = n_restarts
-        self.max_evaluations = max_evaluations
+        self.max_steps = max_steps
         self.tolerance = tolerance
         self.precision = precision
         self.random_state = random_state
@@ -219,14 +219,14 @@ def fitted_many(
     They are padded to `size` rows; `slack` multiplies the tolerance.
     """
     with computing_in(estimator.precision):
-        logs, values, evaluations = maximised(
+        logs, values, steps = maximised(
             estimator.model,
             starts,
             stacked(parts, size),
-            max_evaluations=estimator.max_evaluations,
+            max_steps=estimator.max_steps,
             tolerance=slack * estimator.tolerance,
         )
-    logs, values, evaluations = (np.asarray(part) for part in (logs, values, evaluations))
+    logs, values, steps = (np.asarray(part) for part in (logs, values, steps))
     if not np.isfinite(values).all():
         raise FloatingPointError(
             "the marginal likelihood is not finite at any start: X may hold rows that differ by "
@@ -234,7 +234,7 @@ def fitted_many(
         )
     return [
         Fitted(log.astype(np.float64), part, float(value), int(count))
-        for log, part, value, count in zip(logs, parts, values, evaluations, strict=True)
+        for log, part, value, count in zip(logs, parts, values, steps, strict=True)
     ]
 
 

@@ -131,29 +131,29 @@ def _log_normal_gradient(kept: tuple[Any, Any], slope: Any) -> tuple[Any, Any]:
 log_normal.defvjp(_log_normal, _log_normal_gradient)
 
 
-@partial(compiled, static_argnames=("model", "max_evaluations", "tolerance"))
-def maximised(
-    model: Model, starts: Any, data: Collapsed, max_evaluations: int, tolerance: float
-) -> Any:
+@partial(compiled, static_argnames=("model", "max_steps", "tolerance"))
+def maximised(model: Model, starts: Any, data: Collapsed, max_steps: int, tolerance: float) -> Any:
     """Parameters of largest marginal likelihood for every draw (empirical Bayes).
 
     `starts` has shape (n_draws, n_starts, n_parameters); the best end of each draw is given, with
-    its value, which is infinite if no start was any good, and the evaluations of all.
+    its value, which is infinite if no start was any good, and the steps of all.
     """
 
-    def one(start: Any, data: Collapsed) -> Any:
-        return minimise(
+    def ends_of(draw: tuple[Any, Collapsed]) -> Any:
+        starts, data = draw
+        search = partial(
+            minimise,
             lambda logs: negative_log_marginal(model, logs, data),
-            start,
-            max_evaluations=max_evaluations,
+            max_steps=max_steps,
             tolerance=tolerance,
         )
+        return jax.lax.map(search, starts)
 
-    ends = jax.vmap(jax.vmap(one, in_axes=(0, None)))(starts, data)
+    ends = jax.lax.map(ends_of, (starts, data))
     value = jnp.where(jnp.isfinite(ends.value), ends.value, jnp.inf)
     best = jnp.argmin(value, axis=1)
     chosen = jax.vmap(lambda place, end: jax.tree.map(lambda leaf: leaf[place], end))(best, ends)
-    return chosen.position, jnp.min(value, axis=1), ends.evaluations.sum(axis=1)
+    return chosen.position, jnp.min(value, axis=1), ends.steps.sum(axis=1)
 
 
 @partial(compiled, static_argnames=("model",))
