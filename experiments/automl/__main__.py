@@ -29,7 +29,7 @@ def write_report(records: Records, folder: Path) -> None:
         "The paper has AutoGluon 1.0.0 with its networks, 20 draws and 10 splits.",
         markdown(_beside_the_paper(frame)),
         "## A shorter horizon",
-        markdown(_where_all_are_measured(frame)),
+        markdown(_where_all_are_measured(frame), 4),
     ]
     (folder / "report.md").write_text("\n\n".join(parts) + "\n")
 
