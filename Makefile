@@ -51,6 +51,7 @@ test-autogluon: .venv-autogluon/.ready  ## AutoGluon with tiny models
 bench: $(READY)      ## speed and memory, as ratios measured side by side
 	$(BIN)/python benchmarks/run.py
 	$(BIN)/python benchmarks/boosting.py
+	$(BIN)/python -m benchmarks.gp
 
 # Resumable: what is recorded is skipped. Hours; take them one at a time, in the background.
 EXPERIMENTS := classification refit_policy feature_importance coverage regression_trees gp_hyperparameters

@@ -1,6 +1,6 @@
 """Gaussian processes: speed as ratios, measured side by side; compile time apart.
 
-Run: ``.venv/bin/python benchmarks/gp.py`` (minutes; ``--data-dir`` as in experiments).
+Run: ``.venv/bin/python -m benchmarks.gp`` (minutes; ``--data-dir`` as in experiments).
 """
 
 from __future__ import annotations
