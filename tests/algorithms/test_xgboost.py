@@ -374,6 +374,14 @@ def test_accepts_counts(estimator, counts):
     assert XGBoostFit(estimator).accepts_counts == counts
 
 
+@pytest.mark.parametrize(
+    "options", [{"booster": "dart"}, {"rate_drop": 0.5}, {"one_drop": True}, {"subsample": 0.5}]
+)
+def test_dropped_trees_are_drawn_at_random(options):
+    assert not XGBoostFit(XGBClassifier(rate_drop=0.0)).randomised
+    assert XGBoostFit(XGBClassifier(**options)).randomised
+
+
 # Bins, processes, and what must not change.
 
 

@@ -36,6 +36,7 @@ Array = NDArray[np.float64]
 LINEAR_IN_LABEL = ("reg:squarederror", "count:poisson", "reg:gamma", "reg:tweedie", "reg:logistic")
 LOG_LOSS = (None, "binary:logistic", "multi:softprob")
 TREES = (None, "gbtree", "dart")
+DROPOUT = ("rate_drop", "one_drop")
 COLUMNS = ("tree", "level", "node")  # what columns can be drawn for
 # Set by loading a trained model, but the user's to choose.
 USERS_OWN = ("base_score", "booster", "enable_categorical", "feature_types")
@@ -95,7 +96,9 @@ class XGBoostFit(EstimatorFit):
         """Whether rows, columns or trees are drawn at random; the seed alone changes nothing."""
         model = self.estimator
         shares = (model.subsample, *(getattr(model, f"colsample_by{what}") for what in COLUMNS))
-        return model.booster == "dart" or any(share not in (None, 1) for share in shares)
+        # since XGBoost 3.4 any forest has the dropout of DART
+        drops = model.booster == "dart" or any(map(model.get_params().get, DROPOUT))
+        return drops or any(share not in (None, 1) for share in shares)
 
     def for_table(self, table: Table) -> Self:
         """Note the categories of each column, if not yet known."""

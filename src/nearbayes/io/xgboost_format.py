@@ -77,13 +77,15 @@ def _check(parsed: Any, refusal: type[Exception]) -> None:
         raise refusal(f"an XGBoost model is of the unknown kind {str(booster['name'])[:40]}.")
     forest = (booster["gbtree"] if booster["name"] == "dart" else booster)["model"]
     trees = forest["trees"]
+    dropped = booster.get("weight_drop", forest.get("weight_drop"))  # since XGBoost 3.4 in a forest
     check_range(forest["tree_info"], 0, n_groups, "groups of trees")
     ends = np.asarray(forest["iteration_indptr"])
     if (
         len(forest["tree_info"]) != len(trees)
         or int(forest["gbtree_model_param"]["num_trees"]) != len(trees)
         or (len(ends) and (ends[0] != 0 or ends[-1] != len(trees) or (np.diff(ends) < 0).any()))
-        or (booster["name"] == "dart" and len(booster["weight_drop"]) != len(trees))
+        or (booster["name"] == "dart" and dropped is None)
+        or (dropped is not None and len(dropped) != len(trees))
     ):
         raise refusal("an XGBoost model has not the number of trees that it says.")
     for tree in trees:
