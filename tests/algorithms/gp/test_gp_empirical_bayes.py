@@ -11,7 +11,13 @@ from sklearn.gaussian_process.kernels import Matern, WhiteKernel
 
 import nearbayes as nb
 from nearbayes.algorithms.gp.empirical_bayes import EmpiricalBayesAlgorithm
-from nearbayes.algorithms.gp.marginal import Collapsed, Model, negative_log_marginal
+from nearbayes.algorithms.gp.marginal import (
+    SHORTEST,
+    Collapsed,
+    Model,
+    negative_log_marginal,
+    predicted,
+)
 
 RNG = np.random.default_rng(0)
 X = RNG.uniform(0, 6, (40, 2))
@@ -36,10 +42,24 @@ def test_counts_are_repeated_rows_in_the_likelihood():
     within = sum(((part - part.mean()) ** 2).sum() for part in y)
     mean = [part.mean() for part in y]
     assert log_marginal(model, logs, X[:12], mean, times, within) == pytest.approx(whole, rel=1e-9)
-    matrix = np.asarray(Matern([np.exp(0.2), np.exp(-0.3)], nu=1.5)(rows))
+    matrix = np.asarray(Matern(SHORTEST + np.exp([0.2, -0.3]), nu=1.5)(rows))
     matrix = matrix + (0.01**2 + np.exp(-1.0)) * np.eye(len(rows))
     exact = multivariate_normal(np.zeros(len(rows)), matrix).logpdf(np.concatenate(y))
     assert whole * len(rows) == pytest.approx(exact, rel=1e-9)
+
+
+def test_a_search_that_goes_to_no_length_at_all_keeps_its_digits():
+    # a column of few values, as naval has, can be told apart at any length scale however short
+    rng = np.random.default_rng(3)
+    x = np.stack([rng.integers(-1, 2, 60) * 1.2345, rng.normal(size=60)], axis=1)
+    y, new = rng.normal(size=60), x[:5] + np.array([0.0, 0.01])
+    logs = np.array([-18.0, 0.0, -5.0])
+    with jax.enable_x64(True):
+        data = Collapsed(x[None], y[None], np.ones((1, 60)), np.zeros(1))
+        mean, _, noise = predicted(Model("matern32", 1.0, 0.01), logs[None], data, new[None])
+    kernel = Matern(SHORTEST + np.exp(logs[:2]), nu=1.5)
+    exact = kernel(new, x) @ np.linalg.solve(kernel(x) + float(noise[0]) * np.eye(60), y)
+    np.testing.assert_allclose(mean[0], exact, rtol=1e-5)
 
 
 def test_padding_changes_nothing():

@@ -30,6 +30,9 @@ from nearbayes.algorithms.gp.precision import compiled
 __all__ = ["Collapsed", "Model", "maximised", "negative_log_marginal", "predicted", "stacked"]
 
 Array = NDArray[np.float64]
+# Length scale in standard units, at which rows know nothing of each other already. Below it,
+# distances lose their last digits, and matrices of covariances their Cholesky decomposition.
+SHORTEST = 1e-3
 
 
 @dataclass(frozen=True)
@@ -54,7 +57,7 @@ class Model:
         noise = self.noise_floor**2 + jnp.exp(2 * logs[n_columns])
         learned = self.variance is None
         return (
-            jnp.exp(logs[:n_columns]),
+            SHORTEST + jnp.exp(logs[:n_columns]),
             noise,
             jnp.exp(2 * logs[n_columns + 1]) if learned else self.variance,
         )
