@@ -14,34 +14,17 @@ from matplotlib.axes import Axes
 from xgboost import XGBClassifier
 
 import nearbayes as nb
-from experiments.runner.datasets import DEFAULT_FOLDER, load
+from experiments.runner.command_line import run_once_or_report
+from experiments.runner.datasets import load
 from experiments.runner.pictures import save
 from experiments.runner.run import commit
 from experiments.runner.tables import markdown
 from nearbayes.core.credible import Functional
 
-HERE = Path(__file__).parent
 # the paper's setting (facts H1); it made 400 draws
 TREES = {"max_depth": 7, "n_estimators": 200, "learning_rate": 0.15}
 PAIR = ("marital-status", "relationship")
 N_SHOWN = 5
-
-
-def main() -> int:
-    """Draw the posterior of the importances, or make the table and the picture of it."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("action", choices=["run", "tables"])
-    parser.add_argument("--data-dir", type=Path, default=DEFAULT_FOLDER)
-    parser.add_argument("--results", type=Path, default=HERE / "results")
-    parser.add_argument("--draws", type=int, default=100)
-    parser.add_argument("--jobs", type=int, default=1)
-    options = parser.parse_args()
-    if options.action == "run":
-        options.results.mkdir(parents=True, exist_ok=True)
-        run(options)
-    else:
-        report(options.results)
-    return 0
 
 
 def run(options: argparse.Namespace) -> None:
@@ -123,4 +106,5 @@ def _panel(across: pd.Series, up: pd.Series, ax: Axes, below: int) -> None:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    results = Path(__file__).parent / "results"
+    sys.exit(run_once_or_report(__doc__, results, run, report, draws=100, jobs=1))

@@ -19,12 +19,11 @@ import pandas as pd
 from numpy.typing import NDArray
 
 import nearbayes as nb
-from experiments.runner.datasets import DEFAULT_FOLDER
+from experiments.runner.command_line import run_once_or_report
 from experiments.runner.pictures import save
 from experiments.runner.run import commit
 from experiments.runner.tables import markdown
 
-HERE = Path(__file__).parent
 Array = NDArray[np.float64]
 NOISE = 0.8  # variance .64
 SCHEDULE = nb.Schedule.arithmetic(horizon=6.0, block=0.05)
@@ -32,23 +31,6 @@ GRID = np.linspace(-3, 9, 241)
 NEAR = 0.1  # of a row: the data region
 FAR = 1.0  # beyond all rows: out of distribution
 BOX = (0.0, 6.0)
-
-
-def main() -> int:
-    """Draw all posteriors, or make the table and the picture of them."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("action", choices=["run", "tables"])
-    parser.add_argument("--data-dir", type=Path, default=DEFAULT_FOLDER)
-    parser.add_argument("--results", type=Path, default=HERE / "results")
-    parser.add_argument("--draws", type=int, default=100)
-    parser.add_argument("--seeds", type=int, default=5)
-    options = parser.parse_args()
-    if options.action == "run":
-        options.results.mkdir(parents=True, exist_ok=True)
-        run(options)
-    else:
-        report(options.results)
-    return 0
 
 
 def snelson(folder: Path) -> tuple[Array, Array]:
@@ -170,4 +152,5 @@ def picture(kept: dict[str, Any]) -> plt.Figure:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    results = Path(__file__).parent / "results"
+    sys.exit(run_once_or_report(__doc__, results, run, report, draws=100, seeds=5))

@@ -40,13 +40,38 @@ def run_or_report(
     return 0
 
 
-def _parse(description: str | None, results: Path, published: Any) -> argparse.Namespace:
-    data_sets: Sequence[str] = published.data_sets
-    methods: Sequence[str] = published.measured
+def run_once_or_report(
+    description: str | None,
+    results: Path,
+    run: Callable[[argparse.Namespace], None],
+    report: Callable[[Path], None],
+    **numbers: int,
+) -> int:
+    """The same for an experiment without replications: `numbers` are its options and defaults."""
+    parser = _parser(description, results)
+    for name, default in numbers.items():
+        parser.add_argument(f"--{name}", type=int, default=default)
+    options = parser.parse_args()
+    if options.action == "run":
+        options.results.mkdir(parents=True, exist_ok=True)
+        run(options)
+    else:
+        report(options.results)
+    return 0
+
+
+def _parser(description: str | None, results: Path) -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(description=description)
     parser.add_argument("action", choices=["run", "tables"])
     parser.add_argument("--data-dir", type=Path, default=DEFAULT_FOLDER)
-    parser.add_argument("--results", type=Path, default=results, help="folder of the records")
+    parser.add_argument("--results", type=Path, default=results, help="folder of what is measured")
+    return parser
+
+
+def _parse(description: str | None, results: Path, published: Any) -> argparse.Namespace:
+    data_sets: Sequence[str] = published.data_sets
+    methods: Sequence[str] = published.measured
+    parser = _parser(description, results)
     parser.add_argument("--splits", type=int, default=published.n_splits)
     parser.add_argument("--draws", type=int, default=published.n_draws)
     parser.add_argument("--jobs", type=int, default=1, help="processes, one thread each")

@@ -455,6 +455,9 @@ CROOKED = [
         b'"num_feature":"2","num_nodes"', b'"num_feature":"9","num_nodes"')),
     (xgboost.XGBClassifier(n_estimators=2, booster="dart", rate_drop=0.5), ".xgboost",
      lambda data: re.sub(rb'"weight_drop":\[.*?\]', b'"weight_drop":[1]', data)),
+    (xgboost.XGBClassifier(n_estimators=2), ".xgboost", lambda data: data.replace(
+        b'"gradient_booster":{', b'"gradient_booster":{"weight_drop":[1,1],').replace(
+        b'"model":{', b'"model":{"weight_drop":[1],')),
     (LGBMClassifier(n_estimators=2, min_child_samples=5, verbosity=-1), ".lightgbm",
      lambda data: re.sub(rb"left_child=.", b"left_child=9", data)),
     (LGBMClassifier(n_estimators=2, min_child_samples=5, verbosity=-1), ".lightgbm",

@@ -77,15 +77,16 @@ def _check(parsed: Any, refusal: type[Exception]) -> None:
         raise refusal(f"an XGBoost model is of the unknown kind {str(booster['name'])[:40]}.")
     forest = (booster["gbtree"] if booster["name"] == "dart" else booster)["model"]
     trees = forest["trees"]
-    dropped = booster.get("weight_drop", forest.get("weight_drop"))  # since XGBoost 3.4 in a forest
+    # DART's weights of trees stand beside the forest, since XGBoost 3.4 in it: either may be read
+    weights = [part["weight_drop"] for part in (booster, forest) if "weight_drop" in part]
     check_range(forest["tree_info"], 0, n_groups, "groups of trees")
     ends = np.asarray(forest["iteration_indptr"])
     if (
         len(forest["tree_info"]) != len(trees)
         or int(forest["gbtree_model_param"]["num_trees"]) != len(trees)
         or (len(ends) and (ends[0] != 0 or ends[-1] != len(trees) or (np.diff(ends) < 0).any()))
-        or (booster["name"] == "dart" and dropped is None)
-        or (dropped is not None and len(dropped) != len(trees))
+        or (booster["name"] == "dart" and not weights)
+        or any(len(each) != len(trees) for each in weights)
     ):
         raise refusal("an XGBoost model has not the number of trees that it says.")
     for tree in trees:

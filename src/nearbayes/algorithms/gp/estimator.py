@@ -115,7 +115,8 @@ class EmpiricalBayesGP(RegressorMixin, BaseEstimator):  # type: ignore[misc]
     Attributes
     ----------
     length_scale_ : array of shape (n_columns,)
-        In the units of X; infinite for a constant column.
+        In the units of X; infinite for a constant column, never below a thousandth of its standard
+        deviation.
     noise_, variance_ : float
         Standard deviation of the noise and prior variance of f(x), in the units of y.
     log_marginal_likelihood_ : float
