@@ -57,7 +57,8 @@ def load(record: Any, read: Read) -> EmpiricalBayesGP:
         raise FileRefused("counts and scales of a Gaussian process must be positive.")
     data = Collapsed(parts["x"], parts["mean"], parts["count"], within)
     scaling = Scaling(parts["x_mean"], parts["x_sd"], y_mean, y_sd)
-    return model.with_fit(Fitted(parts["logs"], data, value, int(steps)), scaling)
+    unknown = np.eye(len(parts["logs"]))  # what searches learn of the curvature is not kept
+    return model.with_fit(Fitted(parts["logs"], data, value, int(steps), unknown), scaling)
 
 
 def drawn(

@@ -11,7 +11,9 @@ from sklearn.gaussian_process.kernels import Matern, WhiteKernel
 
 import nearbayes as nb
 from nearbayes.algorithms.gp.empirical_bayes import EmpiricalBayesAlgorithm
+from nearbayes.algorithms.gp.estimator import fitted_many
 from nearbayes.algorithms.gp.marginal import (
+    FLATTEST,
     SHORTEST,
     Collapsed,
     Model,
@@ -165,6 +167,28 @@ def test_calibration_can_be_asked_for():
 def test_other_noise_goes_around_it_as_around_any_regressor():
     model = nb.PosteriorRegressor(GP(), noise="residual", n_draws=2, n_refits=1, random_state=0)
     assert type(model.fit(X, Y).posterior_.algorithm).__name__ == "RegressorAlgorithm"
+
+
+def standardised(rows):
+    return Collapsed(X[:rows] / 6, (Y[:rows] - 100) / 30, np.ones(rows), 0.0)
+
+
+def test_a_refit_that_knows_the_curvature_ends_where_others_end_sooner():
+    estimator = GP(tolerance=1e-7)
+    before = fitted_many(estimator, np.zeros((1, 1, 4)), [standardised(35)])
+    starts, data = before[0].logs[None, None], [standardised(40)]
+    knowing, afresh = (fitted_many(estimator, starts, data, None, b)[0] for b in (before, None))
+    assert knowing.value == pytest.approx(afresh.value, abs=1e-9)
+    np.testing.assert_allclose(knowing.logs, afresh.logs, atol=1e-3)
+    assert knowing.steps < 0.7 * afresh.steps
+
+
+def test_flat_directions_are_not_followed_far():
+    constant = standardised(40)._replace(x=np.ones((40, 2)))  # says nothing of length scales
+    fitted = fitted_many(GP(), np.zeros((1, 1, 4)), [constant])[0]
+    values = np.linalg.eigvalsh(fitted.inverse_hessian)
+    assert values.min() > 0
+    assert values.max() <= 1 / FLATTEST * (1 + 1e-9)
 
 
 HARD = {

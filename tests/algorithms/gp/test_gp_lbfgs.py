@@ -62,3 +62,47 @@ def test_a_start_that_is_not_finite_ends_there():
 @pytest.mark.parametrize("most", [1, 5])
 def test_steps_are_limited(most):
     assert minimised(rosenbrock, np.full((1, 4), -1.5), max_steps=most).steps[0] <= most
+
+
+def quadratic(x):
+    return jnp.sum(CURVATURES * (x - 2) ** 2) / 2
+
+
+CURVATURES = np.array([0.02, 1.0, 30.0])
+
+
+def test_the_inverse_hessian_is_learned():
+    found = minimised(quadratic, np.zeros((1, 3)), tolerance=1e-9)
+    np.testing.assert_allclose(
+        found.inverse_hessian[0], np.diag(1 / CURVATURES), rtol=0.02, atol=0.02
+    )
+
+
+def test_with_the_inverse_hessian_a_quadratic_takes_one_step():
+    found = minimised(
+        quadratic, np.zeros((1, 3)), inverse_hessian=np.diag(1 / CURVATURES), tolerance=1e-9
+    )
+    assert found.steps[0] == 1
+    np.testing.assert_allclose(found.position, 2, atol=1e-9)
+    np.testing.assert_allclose(found.inverse_hessian[0], np.diag(1 / CURVATURES), atol=1e-9)
+
+
+def test_what_a_search_learned_shortens_the_next():
+    start = np.full((1, 4), -0.5)
+    first = minimised(rosenbrock, start)
+    moved = first.position + 0.01
+    afresh = minimised(rosenbrock, moved)
+    again = minimised(rosenbrock, moved, inverse_hessian=first.inverse_hessian[0])
+    np.testing.assert_allclose(again.position, 1, atol=1e-4)
+    assert again.steps[0] < 0.7 * afresh.steps[0]
+
+
+@pytest.mark.parametrize("scale", [1e-3, 1e3])
+def test_a_wrong_inverse_hessian_is_only_slow(scale):
+    wrong = scale * np.eye(4)
+    found = minimised(rosenbrock, np.full((1, 4), -0.5), inverse_hessian=wrong, max_steps=400)
+    np.testing.assert_allclose(found.position, 1, atol=1e-4)
+
+
+def test_a_start_at_the_minimum_takes_no_step():
+    assert minimised(rosenbrock, np.ones((1, 3))).steps[0] == 0

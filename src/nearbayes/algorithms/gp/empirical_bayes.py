@@ -119,7 +119,7 @@ class EmpiricalBayesAlgorithm:
     ) -> list[Fitted]:
         """Search again for every draw, from where it was."""
         starts = np.stack([model.logs for model in models])[:, None]
-        return self._fitted(starts, list(data), slack=10.0)
+        return self._fitted(starts, list(data), models)
 
     def sample_paths(
         self, models: Sequence[Fitted], x: Sequence[Rows], rngs: Sequence[Rng]
@@ -157,10 +157,12 @@ class EmpiricalBayesAlgorithm:
         assert self.scaling is not None
         return clone(self.estimator).with_fit(model, self.scaling)
 
-    def _fitted(self, starts: Array, data: list[Data], slack: float = 1.0) -> list[Fitted]:
+    def _fitted(
+        self, starts: Array, data: list[Data], before: Sequence[Fitted] | None = None
+    ) -> list[Fitted]:
         assert self.scaling is not None
         parts = [_collapsed(each, self.scaling) for each in data]
-        return fitted_many(self.estimator, starts, parts, self._size(parts), slack)
+        return fitted_many(self.estimator, starts, parts, self._size(parts), before)
 
     def _predicted(self, models: list[Fitted], x: Array) -> tuple[Array, Array, Array]:
         assert self.scaling is not None

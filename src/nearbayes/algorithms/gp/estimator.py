@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -11,6 +12,7 @@ from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from nearbayes.algorithms.gp.kernels import KernelName, check_kernel
+from nearbayes.algorithms.gp.lbfgs import Minimum
 from nearbayes.algorithms.gp.marginal import Collapsed, Model, maximised, predicted, stacked
 from nearbayes.algorithms.gp.precision import Precision, computing_in
 from nearbayes.core.data import Data
@@ -22,6 +24,7 @@ __all__ = ["EmpiricalBayesGP", "Fitted", "Scaling", "fitted_many", "predict_many
 Array = NDArray[np.float64]
 ROWS_AT_ONCE = 2_000
 SPREAD = 0.5  # of the logarithms of random starts
+SLACK = 10.0
 
 
 @dataclass(frozen=True)
@@ -75,12 +78,15 @@ class Fitted:
     value : float
         Minus the log marginal likelihood, per outcome.
     steps : int
+    inverse_hessian : array of shape (n_parameters, n_parameters)
+        Of `value`, about; the next search of a draw begins with it.
     """
 
     logs: Array
     data: Collapsed
     value: float
     steps: int
+    inverse_hessian: Array
 
 
 class EmpiricalBayesGP(RegressorMixin, BaseEstimator):  # type: ignore[misc]
@@ -213,29 +219,32 @@ def fitted_many(
     starts: Array,
     parts: list[Collapsed],
     size: int | None = None,
-    slack: float = 1.0,
+    before: Sequence[Fitted] | None = None,
 ) -> list[Fitted]:
     """Fit many data sets at once, from `starts` of shape (n_draws, n_starts, n_parameters).
 
-    They are padded to `size` rows; `slack` multiplies the tolerance.
+    They are padded to `size` rows. Refits know the fits `before`, and may end with a gradient
+    `SLACK` times as large: more rows are to come.
     """
+    known = None if before is None else np.stack([fit.inverse_hessian for fit in before])
     with computing_in(estimator.precision):
-        logs, values, steps = maximised(
+        found = maximised(
             estimator.model,
             starts,
             stacked(parts, size),
+            known,
             max_steps=estimator.max_steps,
-            tolerance=slack * estimator.tolerance,
+            tolerance=estimator.tolerance * (1.0 if before is None else SLACK),
         )
-    logs, values, steps = (np.asarray(part) for part in (logs, values, steps))
-    if not np.isfinite(values).all():
+    found = Minimum(*(np.asarray(part, dtype=np.float64) for part in found))
+    if not np.isfinite(found.value).all():
         raise FloatingPointError(
             "the marginal likelihood is not finite at any start: X may hold rows that differ by "
             "less than numbers can, or noise_floor is too small for this precision; raise it."
         )
     return [
-        Fitted(log.astype(np.float64), part, float(value), int(count))
-        for log, part, value, count in zip(logs, parts, values, steps, strict=True)
+        Fitted(logs, part, float(value), int(steps), curvature)
+        for part, logs, value, steps, curvature in zip(parts, *found, strict=True)
     ]
 
 

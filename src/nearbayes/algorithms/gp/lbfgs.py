@@ -1,4 +1,4 @@
-"""L-BFGS of Optax, run until it has converged."""
+"""L-BFGS of Optax, run until it has converged, and begun with what is known of the curvature."""
 
 from __future__ import annotations
 
@@ -8,16 +8,20 @@ from typing import Any, NamedTuple
 import jax
 import jax.numpy as jnp
 import optax
+from jax.scipy.linalg import solve_triangular
 
 __all__ = ["Minimum", "minimise"]
 
+MEMORY = 20  # steps that an approximation of the curvature is made of
+
 
 class Minimum(NamedTuple):
-    """Where a minimisation ended."""
+    """Where a minimisation ended, and an approximation of the inverse Hessian there."""
 
     position: Any
     value: Any
     steps: Any
+    inverse_hessian: Any
 
 
 class _State(NamedTuple):
@@ -28,49 +32,92 @@ class _State(NamedTuple):
 
 
 def minimise(
-    objective: Callable[[Any], Any], start: Any, *, max_steps: int, tolerance: float
+    objective: Callable[[Any], Any],
+    start: Any,
+    inverse_hessian: Any = None,
+    *,
+    max_steps: int,
+    tolerance: float,
 ) -> Minimum:
-    """Minimise a smooth function of a vector.
+    r"""Minimise a smooth function of a vector.
 
     To be mapped over many vectors one after the other (`jax.lax.map`): side by side (`jax.vmap`)
     every search, and every line search of a step, would take as long as the longest.
+
+    With :math:`R R^\top` the inverse Hessian of a function much like this one, the search is for u
+    in start + R u, where the Hessian is near to the identity, as L-BFGS supposes at first.
 
     Parameters
     ----------
     objective : callable
         Function of an array of shape (n,).
     start : array of shape (n,)
+    inverse_hessian : array of shape (n, n), optional
+        What the search of a function much like this one ended with.
     max_steps : int
     tolerance : float
         Ends when no entry of the gradient is larger, or when a step lowers the objective by less
         than its square.
     """
-    solver = optax.lbfgs()
-    evaluate = optax.value_and_grad_from_state(objective)
+    known = inverse_hessian is not None
+    root = jnp.linalg.cholesky(inverse_hessian) if known else jnp.eye(len(start))
+    solver = optax.lbfgs(memory_size=MEMORY, scale_init_precond=not known)
+
+    def moved(by: Any) -> Any:
+        return objective(start + root @ by)
 
     def step(state: _State) -> _State:
-        value, gradient = evaluate(state.position, state=state.search)
+        value, gradient = _found(state.search, "value"), _found(state.search, "grad")
         update, search = solver.update(
-            gradient,
-            state.search,
-            state.position,
-            value=value,
-            grad=gradient,
-            value_fn=objective,
+            gradient, state.search, state.position, value=value, grad=gradient, value_fn=moved
         )
         position = optax.apply_updates(state.position, update)
         return _State(position, search, value - _found(search, "value"), state.steps + 1)
 
     def unfinished(state: _State) -> Any:
-        steep = jnp.abs(_found(state.search, "grad")).max() > tolerance
+        gradient = solve_triangular(root, _found(state.search, "grad"), lower=True, trans=1)
+        steep = jnp.abs(gradient).max() > tolerance
         falling = state.fall > tolerance**2
-        return (state.steps == 0) | (steep & falling & (state.steps < max_steps))
+        return steep & falling & (state.steps < max_steps)
 
-    begun = _State(start, solver.init(start), jnp.inf, jnp.zeros((), dtype=jnp.int32))
+    still = jnp.zeros_like(start)
+    value, gradient = jax.value_and_grad(moved)(still)
+    search = optax.tree.set(solver.init(still), value=value, grad=gradient)
+    begun = _State(still, search, jnp.inf, jnp.zeros((), dtype=jnp.int32))
     end = jax.lax.while_loop(unfinished, step, begun)
-    return Minimum(end.position, objective(end.position), end.steps)
+    return Minimum(
+        start + root @ end.position,
+        _found(end.search, "value"),
+        end.steps,
+        root @ _inverse_hessian(end, scaled=not known) @ root.T,
+    )
 
 
 def _found(search: Any, name: str) -> Any:
     """A part of Optax's state."""
     return optax.tree.get(search, name)
+
+
+def _inverse_hessian(end: _State, *, scaled: bool) -> Any:
+    """What BFGS makes of the last steps and of how the gradient changed in them, oldest first."""
+    oldest = _found(end.search, "count") - 1
+
+    def ordered(memory: str, last: Any) -> Any:
+        kept = jnp.roll(_found(end.search, memory), -oldest, axis=0)
+        return jnp.concatenate([kept, last[None]])
+
+    steps = ordered("diff_params_memory", end.position - _found(end.search, "params"))
+    changes = ordered(
+        "diff_updates_memory", _found(end.search, "grad") - _found(end.search, "updates")
+    )
+
+    def updated(matrix: Any, pair: tuple[Any, Any]) -> tuple[Any, None]:
+        step, change = pair
+        product = step @ change
+        weight = jnp.where(product > 0, 1 / product, 0.0)
+        left = jnp.eye(len(step)) - weight * jnp.outer(step, change)
+        return left @ matrix @ left.T + weight * jnp.outer(step, step), None
+
+    size = jnp.sum(changes[-1] ** 2)
+    scale = jnp.where(scaled & (size > 0), steps[-1] @ changes[-1] / size, 1.0)
+    return jax.lax.scan(updated, scale * jnp.eye(len(end.position)), (steps, changes))[0]

@@ -23,6 +23,7 @@ import jax.numpy as jnp
 import numpy as np
 from numpy.typing import NDArray
 
+from nearbayes.algorithms.gp.inverse import inverse_from_root
 from nearbayes.algorithms.gp.kernels import KernelName, covariance
 from nearbayes.algorithms.gp.lbfgs import minimise
 from nearbayes.algorithms.gp.precision import compiled
@@ -33,6 +34,7 @@ Array = NDArray[np.float64]
 # Length scale in standard units, at which rows know nothing of each other already. Below it,
 # distances lose their last digits, and matrices of covariances their Cholesky decomposition.
 SHORTEST = 1e-3
+FLATTEST = 1e-3  # curvature per outcome, in logarithms, that a search may begin with
 
 
 @dataclass(frozen=True)
@@ -100,11 +102,23 @@ def stacked(parts: list[Collapsed], size: int | None = None) -> Collapsed:
 
 def negative_log_marginal(model: Model, logs: Any, data: Collapsed) -> Any:
     """Minus the log marginal likelihood, per outcome."""
-    scales, noise, variance = model.unpacked(logs, data.x.shape[-1])
-    matrix = variance * covariance(model.kernel, data.x / scales) + jnp.diag(noise / data.count)
+    _, noise, _ = model.unpacked(logs, data.x.shape[-1])
+    matrix = _covariance_of_means(model, logs, data)
     repeats = jnp.sum((data.count - 1) * jnp.log(2 * jnp.pi * noise) + jnp.log(data.count))
     log_density = log_normal(matrix, data.mean) - (repeats + data.within / noise) / 2
     return -log_density / data.count.sum()
+
+
+def _covariance_of_means(model: Model, logs: Any, data: Collapsed) -> Any:
+    r"""Covariance of the means per row, :math:`K + \sigma^2 C^{-1}`.
+
+    What numbers can tell apart is added to its diagonal, lest a prior variance that grows beyond
+    bounds, as where y is a line without noise, leaves a matrix without Cholesky decomposition.
+    """
+    scales, noise, variance = model.unpacked(logs, data.x.shape[-1])
+    matrix = variance * covariance(model.kernel, data.x / scales)
+    digits = len(matrix) * np.finfo(matrix.dtype).eps
+    return matrix + jnp.diag(noise / data.count + digits * variance)
 
 
 @jax.custom_vjp
@@ -126,37 +140,60 @@ def _log_normal(matrix: Any, y: Any) -> tuple[Any, tuple[Any, Any]]:
 
 def _log_normal_gradient(kept: tuple[Any, Any], slope: Any) -> tuple[Any, Any]:
     root, white = kept
-    inverse = jax.scipy.linalg.solve_triangular(root, jnp.eye(len(white)), lower=True)
-    alpha = inverse.T @ white
-    return slope * (jnp.outer(alpha, alpha) - inverse.T @ inverse) / 2, -slope * alpha
+    alpha = jax.scipy.linalg.solve_triangular(root, white, lower=True, trans=1)
+    return slope * (jnp.outer(alpha, alpha) - inverse_from_root(root)) / 2, -slope * alpha
 
 
 log_normal.defvjp(_log_normal, _log_normal_gradient)
 
 
 @partial(compiled, static_argnames=("model", "max_steps", "tolerance"))
-def maximised(model: Model, starts: Any, data: Collapsed, max_steps: int, tolerance: float) -> Any:
+def maximised(
+    model: Model,
+    starts: Any,
+    data: Collapsed,
+    inverse_hessians: Any = None,
+    *,
+    max_steps: int,
+    tolerance: float,
+) -> Any:
     """Parameters of largest marginal likelihood for every draw (empirical Bayes).
 
-    `starts` has shape (n_draws, n_starts, n_parameters); the best end of each draw is given, with
-    its value, which is infinite if no start was any good, and the steps of all.
+    `starts` has shape (n_draws, n_starts, n_parameters); the best end of each draw is given, a
+    `Minimum`, with its value, which is infinite if no start was any good, and the steps of all.
+    Refits begin with the `inverse_hessians` that the draws ended with, shape (n_draws,
+    n_parameters, n_parameters).
     """
 
-    def ends_of(draw: tuple[Any, Collapsed]) -> Any:
-        starts, data = draw
-        search = partial(
-            minimise,
-            lambda logs: negative_log_marginal(model, logs, data),
-            max_steps=max_steps,
-            tolerance=tolerance,
+    def ends_of(draw: tuple[Any, Collapsed, Any]) -> Any:
+        starts, data, inverse_hessian = draw
+        return jax.lax.map(
+            lambda start: minimise(
+                lambda logs: negative_log_marginal(model, logs, data),
+                start,
+                inverse_hessian,
+                max_steps=max_steps,
+                tolerance=tolerance,
+            ),
+            starts,
         )
-        return jax.lax.map(search, starts)
 
-    ends = jax.lax.map(ends_of, (starts, data))
+    ends = jax.lax.map(ends_of, (starts, data, inverse_hessians))
     value = jnp.where(jnp.isfinite(ends.value), ends.value, jnp.inf)
     best = jnp.argmin(value, axis=1)
     chosen = jax.vmap(lambda place, end: jax.tree.map(lambda leaf: leaf[place], end))(best, ends)
-    return chosen.position, jnp.min(value, axis=1), ends.steps.sum(axis=1)
+    return chosen._replace(
+        value=jnp.min(value, axis=1),
+        steps=ends.steps.sum(axis=1),
+        inverse_hessian=_believed(chosen.inverse_hessian),
+    )
+
+
+def _believed(inverse_hessians: Any) -> Any:
+    """Positive definite, and with no direction so flat that a step along it leads far away."""
+    values, vectors = jnp.linalg.eigh(inverse_hessians)
+    bounded = jnp.clip(values, 1 / FLATTEST / 1e6, 1 / FLATTEST)
+    return (vectors * bounded[:, None]) @ jnp.swapaxes(vectors, 1, 2)
 
 
 @partial(compiled, static_argnames=("model",))
@@ -165,10 +202,8 @@ def predicted(model: Model, logs: Any, data: Collapsed, x: Any) -> tuple[Any, An
 
     def one(logs: Any, data: Collapsed, x: Any) -> tuple[Any, Any, Any]:
         scales, noise, variance = model.unpacked(logs, data.x.shape[-1])
-        rows = data.x / scales
-        matrix = variance * covariance(model.kernel, rows) + jnp.diag(noise / data.count)
-        cross = variance * covariance(model.kernel, rows, x / scales)
-        root = jnp.linalg.cholesky(matrix)
+        cross = variance * covariance(model.kernel, data.x / scales, x / scales)
+        root = jnp.linalg.cholesky(_covariance_of_means(model, logs, data))
         white = jax.scipy.linalg.solve_triangular(root, cross, lower=True)
         mean = white.T @ jax.scipy.linalg.solve_triangular(root, data.mean, lower=True)
         left = variance - jnp.sum(white**2, axis=0)
