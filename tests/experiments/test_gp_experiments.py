@@ -70,6 +70,21 @@ def test_every_method_is_measured_and_shown(folder, tmp_path):
     assert "(4.54)" in text
 
 
+def test_ranks_with_and_without_the_bootstrap():
+    scores = {"empirical bayes": 3.0, "bootstrap": 1.0, "ensemble": 3.0, "martingale": 2.0}
+    noise = np.random.default_rng(0).normal(scale=0.01, size=(len(scores), 20))
+    rows = [
+        {"data_set": "power-75", "split": split, "method": method}
+        | dict.fromkeys(("rmse", "nlpd", "crps"), score + noise[k, split])
+        for k, (method, score) in enumerate(scores.items())
+        for split in range(20)
+    ]
+    ranks = hyperparameters._ranks(pd.DataFrame(rows), 75, "martingale")
+    assert ranks["crps"].tolist() == [3, 1, 3, 2]
+    assert ranks["crps, without bootstrap"].dropna().tolist() == [2, 2, 1]
+    assert tuple(ranks["crps, paper"]) == RANKS[75]["crps"]
+
+
 def test_scores_of_one_normal():
     y = np.zeros(50)
     found = scored(y, np.zeros((1, 50)), np.ones((1, 50)))
