@@ -23,7 +23,10 @@ NAMES = (
     *("winered", "winewhite"),
 )
 DATA_SETS = tuple(f"{name}-{n}" for n in (75, 300) for name in NAMES)
-METHODS = ("empirical bayes", "bootstrap", "ensemble", "martingale", "martingale, urn")
+METHODS = (
+    *("empirical bayes", "bootstrap", "ensemble", "martingale", "martingale, urn"),
+    *("martingale, imputed rows", "martingale, urn, imputed rows"),
+)
 TEST_SHARE = 0.2  # what the paper's standard deviations look like (facts F3)
 SCHEDULE = nb.Schedule.arithmetic(horizon=4.0, block=0.25)
 PROCESS: dict[str, Any] = {"kernel": "matern32", "variance": 1.0, "noise_floor": 0.01}
@@ -56,9 +59,11 @@ class GPHyperparameters:
 
     def methods(self, unit: Unit) -> Sequence[str]:
         """All; kernel density inputs only with 75 rows, as 300 become 1,500 for every draw."""
-        if unit.data_set.endswith("-75"):
-            return self.measured
-        return [method for method in self.measured if method != "martingale"]
+        return [
+            method
+            for method in self.measured
+            if unit.data_set.endswith("-75") or "martingale" not in method or "urn" in method
+        ]
 
     def measure(self, unit: Unit, method: str, done: Mapping[str, Record]) -> Record:
         """Fit, predict the test rows as mixtures of normals, and score them in units of y."""
@@ -66,9 +71,11 @@ class GPHyperparameters:
         if method == "empirical bayes":
             mean, sd = nb.gp.EmpiricalBayesGP(**PROCESS).fit(X, y).predict(X_test, return_std=True)
             return scored(y_test, mean[None], sd[None])
-        posterior = draw(method, (X, y), self.n_draws, unit.split)
-        parts = [posterior.algorithm.predictive(model, X_test) for model in posterior.models]
-        means, sds = (np.stack([getattr(part, name) for part in parts]) for name in ("mean", "sd"))
+        draws = draw(method, (X, y), self.n_draws, unit.split).draws
+        if method in ("martingale", "martingale, urn"):
+            draws = [each.condition(X, y) for each in draws]
+        parts = [each.predict(X_test, return_std=True) for each in draws]
+        means, sds = (np.stack(each) for each in zip(*parts, strict=True))
         return scored(y_test, means, sds)
 
     def split(self, unit: Unit) -> tuple[Array, Array, Array, Array]:
@@ -87,7 +94,7 @@ def draw(method: str, data: tuple[Array, Array], n_draws: int, seed: int) -> nb.
     run: dict[str, Any] = {"n_draws": n_draws, "random_state": seed, "progress": False}
     if method in ("bootstrap", "ensemble"):
         return getattr(nb.baselines, method)(algorithm, data, **run)  # type: ignore[no-any-return]
-    inputs = nb.inputs.Urn() if method.endswith("urn") else nb.inputs.KDE()
+    inputs = nb.inputs.Urn() if "urn" in method else nb.inputs.KDE()
     return nb.martingale_posterior(algorithm, data, schedule=SCHEDULE, inputs=inputs, **run)
 
 

@@ -169,6 +169,32 @@ def test_other_noise_goes_around_it_as_around_any_regressor():
     assert type(model.fit(X, Y).posterior_.algorithm).__name__ == "RegressorAlgorithm"
 
 
+def test_hyperparameters_are_taken_to_other_data():
+    model = GP().fit(X, Y)
+    same = model.condition(X, Y)
+    np.testing.assert_allclose(same.predict(NEW), model.predict(NEW), rtol=1e-9)
+    assert same.log_marginal_likelihood_ == pytest.approx(model.log_marginal_likelihood_)
+    half = model.condition(X[:20], Y[:20])
+    np.testing.assert_array_equal(half.length_scale_, model.length_scale_)
+    assert half.noise_ == model.noise_
+    length, noise, variance = half.length_scale_, half.noise_**2, half.variance_
+    matrix = variance * Matern(length, nu=1.5)(X[:20]) + noise * np.eye(20)
+    cross = variance * Matern(length, nu=1.5)(NEW, X[:20])
+    centre = Y.mean()
+    exact = centre + cross @ np.linalg.solve(matrix, Y[:20] - centre)
+    np.testing.assert_allclose(half.predict(NEW), exact, rtol=1e-6)
+
+
+def test_draws_given_the_real_rows_differ_in_hyperparameters_only():
+    model = nb.PosteriorRegressor(GP(), **RUN).fit(X, Y)
+    for draw in model.posterior_.draws:
+        given = draw.condition(X, Y)
+        np.testing.assert_array_equal(given.length_scale_, draw.length_scale_)
+        _, narrow = draw.predict(X, return_std=True)
+        _, wide = given.predict(X, return_std=True)
+        assert (narrow < wide + 1e-9).all()  # imputed rows say more
+
+
 def standardised(rows):
     return Collapsed(X[:rows] / 6, (Y[:rows] - 100) / 30, np.ones(rows), 0.0)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -13,7 +13,14 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from nearbayes.algorithms.gp.kernels import KernelName, check_kernel
 from nearbayes.algorithms.gp.lbfgs import Minimum
-from nearbayes.algorithms.gp.marginal import Collapsed, Model, maximised, predicted, stacked
+from nearbayes.algorithms.gp.marginal import (
+    Collapsed,
+    Model,
+    maximised,
+    negative_log_marginal,
+    predicted,
+    stacked,
+)
 from nearbayes.algorithms.gp.precision import Precision, computing_in
 from nearbayes.core.data import Data
 from nearbayes.core.seeds import Seeds
@@ -178,7 +185,7 @@ class EmpiricalBayesGP(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         data = Data.of(rows, outcomes, sample_weight)
         scaling = Scaling.of(data.x, data.y, data.counts)
         starts = self.starts(data.x.shape[1], Seeds(self.random_state).shared())
-        part = Collapsed(scaling.inputs(data.x), scaling.outcomes(data.y), data.counts, 0.0)
+        part = _collapsed(data, scaling)
         return self.with_fit(fitted_many(self, starts[None], [part])[0], scaling)
 
     def with_fit(self, fitted: Fitted, scaling: Scaling) -> EmpiricalBayesGP:
@@ -204,6 +211,24 @@ class EmpiricalBayesGP(RegressorMixin, BaseEstimator):  # type: ignore[misc]
             starts[0] = 0.0
         return np.asarray(starts)
 
+    def condition(
+        self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None
+    ) -> EmpiricalBayesGP:
+        """The same hyperparameters, predicting from other data; the model itself stays as it is.
+
+        A draw of a posterior predicts from real and imputed rows: it is one function that the data
+        allow. Given the real rows alone, it is one choice of hyperparameters that they allow, and
+        predictions average over less chance.
+        """
+        check_is_fitted(self, "fitted_")
+        rows, outcomes = validate_data(self, X, y, dtype=np.float64, y_numeric=True, reset=False)
+        data = Data.of(rows, outcomes, sample_weight)
+        part = _collapsed(data, self.scaling_)
+        with computing_in(self.precision):
+            value = float(negative_log_marginal(self.model, self.fitted_.logs, part))
+        given = replace(self.fitted_, data=part, value=value)
+        return EmpiricalBayesGP(**self.get_params()).with_fit(given, self.scaling_)
+
     def predict(self, X: Any, return_std: bool = False) -> Any:
         """Mean of f(x), and the standard deviation of a new y there, noise included."""
         check_is_fitted(self, "fitted_")
@@ -212,6 +237,11 @@ class EmpiricalBayesGP(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         if not return_std:
             return mean[0]
         return mean[0], np.sqrt(variance[0] + noise[0])
+
+
+def _collapsed(data: Data, scaling: Scaling) -> Collapsed:
+    """Data in standard units, one outcome per row."""
+    return Collapsed(scaling.inputs(data.x), scaling.outcomes(data.y), data.counts, 0.0)
 
 
 def fitted_many(
