@@ -51,12 +51,13 @@ def _section(frame: pd.DataFrame, n: int, methods: Sequence[str]) -> list[str]:
                 markdown(_ranks(frame, n, method), 2),
             ]
     if n == 75:
-        words = "Empirical Bayes beside the paper, medians, where the paper can be reproduced:"
-        parts += [words, markdown(_reproduced(frame))]
+        words = "Empirical Bayes beside the paper where it can be reproduced, medians of all splits:"
+        parts += [words, markdown(_reproduced(frame), 4)]
+    whole = frame.groupby(["data_set", "split"])["method"].transform("nunique") == len(methods)
     for metric in METRICS:
         for centre in ("median", "mean"):
             words = f"## {metric.upper()}, {centre} over splits; in brackets what the paper printed"
-            parts += [words, markdown(_scores(frame, n, metric, centre, methods))]
+            parts += [words, markdown(_scores(frame[whole], n, metric, centre, methods))]
     return parts
 
 

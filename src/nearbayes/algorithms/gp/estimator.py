@@ -185,7 +185,7 @@ class EmpiricalBayesGP(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         data = Data.of(rows, outcomes, sample_weight)
         scaling = Scaling.of(data.x, data.y, data.counts)
         starts = self.starts(data.x.shape[1], Seeds(self.random_state).shared())
-        part = _collapsed(data, scaling)
+        part = _standardised(data, scaling)
         return self.with_fit(fitted_many(self, starts[None], [part])[0], scaling)
 
     def with_fit(self, fitted: Fitted, scaling: Scaling) -> EmpiricalBayesGP:
@@ -223,11 +223,11 @@ class EmpiricalBayesGP(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         check_is_fitted(self, "fitted_")
         rows, outcomes = validate_data(self, X, y, dtype=np.float64, y_numeric=True, reset=False)
         data = Data.of(rows, outcomes, sample_weight)
-        part = _collapsed(data, self.scaling_)
+        part = _standardised(data, self.scaling_)
         with computing_in(self.precision):
             value = float(negative_log_marginal(self.model, self.fitted_.logs, part))
         given = replace(self.fitted_, data=part, value=value)
-        return EmpiricalBayesGP(**self.get_params()).with_fit(given, self.scaling_)
+        return type(self)(**self.get_params()).with_fit(given, self.scaling_)
 
     def predict(self, X: Any, return_std: bool = False) -> Any:
         """Mean of f(x), and the standard deviation of a new y there, noise included."""
@@ -239,7 +239,7 @@ class EmpiricalBayesGP(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         return mean[0], np.sqrt(variance[0] + noise[0])
 
 
-def _collapsed(data: Data, scaling: Scaling) -> Collapsed:
+def _standardised(data: Data, scaling: Scaling) -> Collapsed:
     """Data in standard units, one outcome per row."""
     return Collapsed(scaling.inputs(data.x), scaling.outcomes(data.y), data.counts, 0.0)
 

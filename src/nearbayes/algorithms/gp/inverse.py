@@ -26,7 +26,7 @@ def _inverses(root: Any) -> tuple[Any, Any]:
 
     With halves of L named a, b, c, those of U are :math:`A = a^{-\top}`, :math:`C = c^{-\top}` and
     :math:`B = -A b^\top C`. Products have their transposed factor on the right, where XLA is
-    twice as fast.
+    faster.
     """
     n = len(root)
     if n <= SMALL:

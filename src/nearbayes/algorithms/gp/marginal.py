@@ -34,7 +34,7 @@ Array = NDArray[np.float64]
 # Length scale in standard units, at which rows know nothing of each other already. Below it,
 # distances lose their last digits, and matrices of covariances their Cholesky decomposition.
 SHORTEST = 1e-3
-FLATTEST = 1e-3  # curvature per outcome, in logarithms, that a search may begin with
+FLATTEST = 1e-3  # curvature per outcome that a search may begin with; at most the inverse
 
 
 @dataclass(frozen=True)
@@ -192,7 +192,7 @@ def maximised(
 def _believed(inverse_hessians: Any) -> Any:
     """Positive definite, and with no direction so flat that a step along it leads far away."""
     values, vectors = jnp.linalg.eigh(inverse_hessians)
-    bounded = jnp.clip(values, 1 / FLATTEST / 1e6, 1 / FLATTEST)
+    bounded = jnp.clip(values, FLATTEST, 1 / FLATTEST)
     return (vectors * bounded[:, None]) @ jnp.swapaxes(vectors, 1, 2)
 
 
