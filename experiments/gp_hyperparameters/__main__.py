@@ -51,7 +51,7 @@ def _section(frame: pd.DataFrame, n: int, methods: Sequence[str]) -> list[str]:
                 markdown(_ranks(frame, n, method), 2),
             ]
     if n == 75:
-        words = "Empirical Bayes beside the paper where it can be reproduced, medians of all splits:"
+        words = "Empirical Bayes beside the paper where it can be reproduced, medians over splits:"
         parts += [words, markdown(_reproduced(frame), 4)]
     whole = frame.groupby(["data_set", "split"])["method"].transform("nunique") == len(methods)
     for metric in METRICS:
