@@ -5,14 +5,11 @@ Run: ``.venv/bin/python -m benchmarks.gp`` (minutes; ``--data-dir`` as in experi
 
 from __future__ import annotations
 
-import os
-
-os.environ.setdefault("OMP_NUM_THREADS", "1")
-
 import argparse
 import time
 import warnings
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -26,11 +23,13 @@ from scipy.optimize import minimize
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.gaussian_process import GaussianProcessRegressor
 from sklearn.gaussian_process.kernels import Matern, WhiteKernel
+from threadpoolctl import threadpool_limits
 
 import nearbayes as nb
 
 Array = NDArray[np.float64]
 N_TOY, N_PLAIN, N_DRAWS, N_SKLEARN = 100, 4, 16, 4
+CORES = {1: "one core", -1: "all cores"}  # by n_jobs
 
 
 def main() -> None:
@@ -49,23 +48,29 @@ def seconds(function: Callable[[], Any]) -> float:
     return time.perf_counter() - started
 
 
+def show(what: str, ratio: float, compiling: float) -> None:
+    print(f"{what} / library {ratio:.1f} (wanted 10); compiling {compiling:.1f} s", flush=True)
+
+
 def sequential_map(folder: Path) -> None:
-    """Sequential MAP against solving each draw's normal equations afresh."""
+    """Sequential MAP against solving each draw's normal equations afresh, in turn."""
     x, y = snelson(folder)
     data, process = (x[:, None], y), nb.gp.RandomFeatureGP(noise=NOISE)
 
-    def library() -> Any:
+    def library(n_jobs: int) -> Any:
         return nb.martingale_posterior(
-            process, data, n_draws=N_TOY, schedule=TOY_SCHEDULE, random_state=0
+            process, data, n_draws=N_TOY, schedule=TOY_SCHEDULE, random_state=0, n_jobs=n_jobs
         )
 
-    first, again = seconds(library), seconds(library)
-    plain = seconds(lambda: [normal_equations(x, y, draw) for draw in range(N_PLAIN)])
-    plain *= N_TOY / N_PLAIN
-    print(
-        f"sequential MAP, {N_TOY} draws, {len(TOY_SCHEDULE.blocks(len(x)))} refits: normal "
-        f"equations / library {plain / again:.1f} (wanted 10); compiling {first - again:.1f} s"
-    )
+    for n_jobs in (1, -1):
+        first, times, plain = seconds(partial(library, n_jobs)), [], []
+        for seed in range(N_PLAIN):
+            with threadpool_limits(1 if n_jobs == 1 else None):
+                plain.append(N_TOY * seconds(partial(normal_equations, x, y, seed)))
+            times.append(seconds(partial(library, n_jobs)))
+        refits = len(TOY_SCHEDULE.blocks(len(x)))
+        what = f"sequential MAP, {N_TOY} draws, {refits} refits, {CORES[n_jobs]}: normal equations"
+        show(what, float(np.mean(plain) / np.mean(times)), first - times[0])
 
 
 def normal_equations(x: Array, y: Array, seed: int) -> Array:
@@ -96,22 +101,30 @@ def normal_equations(x: Array, y: Array, seed: int) -> Array:
 
 
 def empirical_bayes(name: str, folder: Path) -> None:
-    """One run of the experiment against a loop over scikit-learn's Gaussian process."""
+    """One run of the experiment against a loop over scikit-learn's Gaussian process.
+
+    On one core, and with all of them: scikit-learn's linear algebra then has as many threads, and
+    the library as many jobs.
+    """
     X, y, _, _ = GPHyperparameters(data_dir=folder).split(Unit(name, 0))
-    methods = ("martingale, urn", "martingale")
-    first = {method: seconds(lambda m=method: draw(m, (X, y), N_DRAWS, 0)) for method in methods}
-    again: dict[str, list[float]] = {method: [] for method in methods}
-    plain = []
+    ways = [(method, n_jobs) for method in ("martingale, urn", "martingale") for n_jobs in (1, -1)]
+    runs = {way: partial(draw, way[0], (X, y), N_DRAWS, n_jobs=way[1]) for way in ways}
+    first = {way: seconds(partial(run, 0)) for way, run in runs.items()}
+    again: dict[Any, list[float]] = {way: [] for way in ways}
+    plain: dict[int, list[float]] = {1: [], -1: []}
     for seed in range(N_SKLEARN):  # in turn, as other work on the machine comes and goes
-        plain.append(N_DRAWS * seconds(lambda s=seed: sklearn_path(X, y, s)))
-        for method in methods:
-            again[method].append(seconds(lambda m=method, s=seed: draw(m, (X, y), N_DRAWS, s)))
-    for method in methods:
-        print(
-            f"{name}, {method}, {N_DRAWS} draws, N = 4n, blocks of n/4: scikit-learn / library "
-            f"{np.mean(plain) / np.mean(again[method]):.1f} (wanted 10); compiling "
-            f"{first[method] - again[method][0]:.1f} s"
-        )
+        for n_jobs, times in plain.items():
+            with threadpool_limits(1 if n_jobs == 1 else None):
+                times.append(N_DRAWS * seconds(partial(sklearn_path, X, y, seed)))
+        for way, run in runs.items():
+            again[way].append(seconds(partial(run, seed)))
+    for way in ways:
+        method, n_jobs = way
+        what = f"{name}, {method}, {N_DRAWS} draws, N = 4n, blocks of n/4, {CORES[n_jobs]}: "
+        ratio = float(np.mean(plain[n_jobs]) / np.mean(again[way]))
+        show(what + "scikit-learn", ratio, first[way] - again[way][0])
+    gained = np.mean(plain[1]) / np.mean(plain[-1])
+    print(f"{name}, scikit-learn: one core / all cores {gained:.2f}", flush=True)
 
 
 def sklearn_path(X: Array, y: Array, seed: int) -> Any:

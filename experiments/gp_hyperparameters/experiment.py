@@ -88,10 +88,13 @@ class GPHyperparameters:
         return X[train[: int(n)]], y[train[: int(n)]], X[test], y[test]
 
 
-def draw(method: str, data: tuple[Array, Array], n_draws: int, seed: int) -> nb.Posterior:
+def draw(
+    method: str, data: tuple[Array, Array], n_draws: int, seed: int, n_jobs: int = 1
+) -> nb.Posterior:
     """A posterior of empirical Bayes; every draw starts its search at random."""
     algorithm = EmpiricalBayesAlgorithm(nb.gp.EmpiricalBayesGP(**PROCESS, initial="random"))
-    run: dict[str, Any] = {"n_draws": n_draws, "random_state": seed, "progress": False}
+    run: dict[str, Any] = {"n_draws": n_draws, "random_state": seed, "n_jobs": n_jobs}
+    run["progress"] = False
     if method in ("bootstrap", "ensemble"):
         return getattr(nb.baselines, method)(algorithm, data, **run)  # type: ignore[no-any-return]
     inputs = nb.inputs.Urn() if "urn" in method else nb.inputs.KDE()

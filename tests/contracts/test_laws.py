@@ -14,13 +14,12 @@ import nearbayes as nb
 from nearbayes.core.data import Block, Rows
 from nearbayes.core.engine import DrawWarning
 from nearbayes.core.inputs import Urn
-from nearbayes.core.types import Algorithm, BatchedAlgorithm, BatchedPaths, Prepares
+from nearbayes.core.types import Algorithm, BatchedAlgorithm, Prepares
 
 SCHEDULE = nb.Schedule.optimal(refits=3)
 BASELINES = [nb.baselines.bootstrap, nb.baselines.parametric_bootstrap, nb.baselines.ensemble]
-# a batched program draws all its random numbers together, or rounds by the size of the batch
-TOGETHER = BatchedAlgorithm | BatchedPaths
-ONE_AT_A_TIME = [case for case in CASES if not isinstance(case.make(), TOGETHER)]
+# a batched program draws all its random numbers together
+OWN_NUMBERS = [case for case in CASES if not isinstance(case.make(), BatchedAlgorithm)]
 COUNTING = [case for case in CASES if case.make().accepts_counts]
 every_case = pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 
@@ -53,7 +52,7 @@ def test_law_1_same_seed_same_draws_on_any_backend(case, backend):
     assert not np.array_equal(serial, fingerprint(draw(case, random_state=6), case.data()))
 
 
-@pytest.mark.parametrize("case", ONE_AT_A_TIME, ids=lambda case: case.name)
+@pytest.mark.parametrize("case", OWN_NUMBERS, ids=lambda case: case.name)
 def test_law_1_more_draws_extend_fewer(case):
     few, many = (
         fingerprint(draw(case, n_draws=2), case.data()),

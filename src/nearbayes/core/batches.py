@@ -1,4 +1,8 @@
-"""Batches: Algorithm 1 for families where all draws advance in one program."""
+"""Batches: Algorithm 1 for families where all draws advance in one program.
+
+With `n_jobs`, draws that have inputs of their own are parted among threads, each of which advances
+its part so: compiled programs run side by side.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +10,12 @@ import time
 from collections.abc import Sequence
 from dataclasses import replace
 
+import joblib
+import numpy as np
+from sklearn.utils.parallel import Parallel, delayed
+
 from nearbayes.core.data import Block, Data, Rows, finite
+from nearbayes.core.executor import one_thread
 from nearbayes.core.posterior import Posterior, Provenance, installed_versions
 from nearbayes.core.run import Run
 from nearbayes.core.seeds import Seeds
@@ -46,7 +55,7 @@ def batched_posterior(
 def paths_posterior(
     algorithm: BatchedPaths, data: Data, inputs: Inputs, blocks: Sequence[int], run: Run
 ) -> Posterior:
-    """Make all draws in one program, each along inputs of its own."""
+    """Make all draws in one program for each of `n_jobs` threads, along inputs of their own."""
     _refuse_resume(run)
     started = time.perf_counter()
     seeds = Seeds(run.random_state)
@@ -55,16 +64,26 @@ def paths_posterior(
     models = algorithm.fit_paths(data, [seeds.first_fit(k) for k in range(run.n_draws)])
     first, first_seconds = models[0], time.perf_counter() - started
     rngs = [seeds.draw(k) for k in range(run.n_draws)]
-    models = _advanced(algorithm, data, models, inputs, blocks, rngs)
+    with one_thread():
+        parts = Parallel(n_jobs=run.n_jobs, require="sharedmem")(
+            delayed(_advanced)(algorithm, data, models[part], inputs, blocks, rngs[part])
+            for part in _parts(run)
+        )
     spent = (first_seconds / run.n_draws, time.perf_counter() - started)
     provenance = replace(
         _provenance(seeds, data, run, *spent),
         finished=tuple(range(run.n_draws)),
         versions=installed_versions(*getattr(algorithm, "packages", ())),
     )
-    return Posterior(
-        algorithm, [_kept(algorithm, models[k]) for k in range(run.n_draws)], first, provenance
-    )
+    draws = [_kept(algorithm, part[k]) for part in parts for k in range(len(part))]
+    return Posterior(algorithm, draws, first, provenance)
+
+
+def _parts(run: Run) -> list[slice]:
+    """Draws of each thread, as equal in number as can be: every number is compiled for."""
+    n_parts = min(joblib.effective_n_jobs(run.n_jobs), run.n_draws)
+    ends = np.linspace(0, run.n_draws, n_parts + 1).round().astype(int).tolist()
+    return [slice(*ends[k : k + 2]) for k in range(n_parts)]
 
 
 def _advanced(

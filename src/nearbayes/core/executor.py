@@ -24,7 +24,7 @@ from threadpoolctl import ThreadpoolController
 
 from nearbayes.core.progress import show_progress
 
-__all__ = ["Drawn", "FailedDraw", "OnError", "make_draws", "timed_on_one_thread"]
+__all__ = ["Drawn", "FailedDraw", "OnError", "make_draws", "one_thread", "timed_on_one_thread"]
 
 OnError = Literal["report", "raise"]
 Task = Callable[[], Any]
@@ -76,10 +76,14 @@ def timed_on_one_thread(task: Task) -> tuple[Any, float]:
     Besides speed, this fixes the order of sums: forests add up their trees as threads finish.
     """
     started = time.perf_counter()
-    one_thread = _thread_pools(len(sys.modules)).limit(limits=1)
-    with one_thread, joblib.parallel_config(backend="sequential"):
+    with one_thread(), joblib.parallel_config(backend="sequential"):
         result = task()
     return result, time.perf_counter() - started
+
+
+def one_thread() -> Any:
+    """Context in which linear algebra and OpenMP have one thread each, in the whole process."""
+    return _thread_pools(len(sys.modules)).limit(limits=1)
 
 
 @lru_cache(maxsize=1)

@@ -82,7 +82,7 @@ class BatchedPaths(Protocol):
     """The same three verbs for all draws at once, each with imputed inputs of its own.
 
     Every draw has its own random numbers, so that draw k is the same for any number of draws.
-    ``models[k]`` is draw k.
+    ``models[k]`` is draw k, ``models[j:k]`` some of them. Verbs may run in several threads.
     """
 
     @property

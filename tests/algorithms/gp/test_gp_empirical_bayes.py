@@ -212,7 +212,7 @@ def test_a_refit_that_knows_the_curvature_ends_where_others_end_sooner():
 
 def test_flat_directions_are_not_followed_far():
     with jax.enable_x64(True):
-        values = np.linalg.eigvalsh(_believed(np.diag([1e9, 2.0, -1.0])[None])[0])
+        values = np.linalg.eigvalsh(_believed(np.diag([1e9, 2.0, -1.0])))
     np.testing.assert_allclose(values, [FLATTEST, 2.0, 1 / FLATTEST])
 
 

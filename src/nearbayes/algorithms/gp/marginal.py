@@ -185,22 +185,23 @@ def maximised(
     return chosen._replace(
         value=jnp.min(value, axis=1),
         steps=ends.steps.sum(axis=1),
-        inverse_hessian=_believed(chosen.inverse_hessian),
+        inverse_hessian=jax.lax.map(_believed, chosen.inverse_hessian),
     )
 
 
-def _believed(inverse_hessians: Any) -> Any:
+def _believed(inverse_hessian: Any) -> Any:
     """Positive definite, and with no direction so flat that a step along it leads far away."""
-    values, vectors = jnp.linalg.eigh(inverse_hessians)
+    values, vectors = jnp.linalg.eigh(inverse_hessian)
     bounded = jnp.clip(values, FLATTEST, 1 / FLATTEST)
-    return (vectors * bounded[:, None]) @ jnp.swapaxes(vectors, 1, 2)
+    return (vectors * bounded) @ vectors.T
 
 
 @partial(compiled, static_argnames=("model",))
 def predicted(model: Model, logs: Any, data: Collapsed, x: Any) -> tuple[Any, Any, Any]:
     """Mean and variance of f(x), and the noise variance, for every draw: (n_draws, n_rows)."""
 
-    def one(logs: Any, data: Collapsed, x: Any) -> tuple[Any, Any, Any]:
+    def one(draw: tuple[Any, Collapsed, Any]) -> tuple[Any, Any, Any]:
+        logs, data, x = draw
         scales, noise, variance = model.unpacked(logs, data.x.shape[-1])
         cross = variance * covariance(model.kernel, data.x / scales, x / scales)
         root = jnp.linalg.cholesky(_covariance_of_means(model, logs, data))
@@ -209,4 +210,4 @@ def predicted(model: Model, logs: Any, data: Collapsed, x: Any) -> tuple[Any, An
         left = variance - jnp.sum(white**2, axis=0)
         return mean, jnp.maximum(left, 0.0), noise
 
-    return jax.vmap(one)(logs, data, x)
+    return jax.lax.map(one, (logs, data, x))  # type: ignore[no-any-return]

@@ -14,13 +14,17 @@ __all__ = ["Precision", "compiled", "computing_in"]
 
 Precision = Literal["float64", "float32"]
 
-# A batched Cholesky decomposition inside a loop hangs under the default scheduler of XLA on few
-# cores (jaxlib 0.10.2).
-OPTIONS = {"xla_cpu_enable_concurrency_optimized_scheduler": False}
+# One thread for each program, as draws are parted among threads. Programs that share those of XLA
+# wait for each other for ever where they decompose many matrices at once (jaxlib 0.10.2).
+OPTIONS = {"xla_cpu_multi_thread_eigen": False}
 
 
 def compiled(function: Callable[..., Any], **options: Any) -> Callable[..., Any]:
-    """Compile a function, once per shape of its arguments."""
+    """Compile a function, once per shape of its arguments.
+
+    Draws are taken one after the other (`jax.lax.map`, not `jax.vmap`): a draw then does not
+    depend, to the last bit, on how many others there are.
+    """
     return jax.jit(function, compiler_options=OPTIONS, **options)
 
 

@@ -66,6 +66,8 @@ class FeatureModels(Sequence[FeatureModel]):
         return len(self.weights)
 
     def __getitem__(self, draw: Any) -> Any:
+        if isinstance(draw, slice):
+            return FeatureModels(self.weights[draw], self.inverse[draw])
         return FeatureModel(np.asarray(self.weights[draw]), np.asarray(self.inverse[draw]))
 
 
@@ -218,15 +220,19 @@ class RandomFeatureGP:
         return np.asarray(np.sqrt(2 * self.variance / self.n_features) * waves)
 
 
-def _one_moved(weights: Any, inverse: Any, features: Any, outcomes: Any) -> tuple[Any, Any]:
+def _one_moved(draw: tuple[Any, Any, Any, Any]) -> tuple[Any, Any]:
     """Woodbury: A^-1 Phi' (I + Phi A^-1 Phi')^-1 is the gain of a block of rows."""
+    weights, inverse, features, outcomes = draw
     projected = features @ inverse
     inner = jnp.eye(len(features), dtype=inverse.dtype) + projected @ features.T
     gain = jax.scipy.linalg.cho_solve(jax.scipy.linalg.cho_factor(inner), projected).T
     return weights + gain @ (outcomes - features @ weights), inverse - gain @ projected
 
 
-_moved = compiled(jax.vmap(_one_moved))
+@compiled
+def _moved(weights: Any, inverse: Any, features: Any, outcomes: Any) -> tuple[Any, Any]:
+    """All draws, one after the other."""
+    return jax.lax.map(_one_moved, (weights, inverse, features, outcomes))  # type: ignore[no-any-return]
 
 
 def _stacked(x: Sequence[Rows]) -> Array:
