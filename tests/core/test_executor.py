@@ -7,9 +7,9 @@ import pytest
 import sklearn
 from joblib.externals.loky.process_executor import TerminatedWorkerError
 from joblib.parallel import ThreadingBackend
-from threadpoolctl import threadpool_info
+from threadpoolctl import threadpool_info, threadpool_limits
 
-from nearbayes.core.executor import make_draws, timed_on_one_thread
+from nearbayes.core.executor import make_draws, one_thread, timed_on_one_thread
 
 
 def square(k):
@@ -32,6 +32,20 @@ def routing_enabled():
 def test_inner_threads_are_capped_at_one():
     threads, _ = timed_on_one_thread(blas_threads)
     assert set(threads) == {1}
+
+
+def test_threads_that_leave_in_any_order_leave_no_cap_behind():
+    def of_linear_algebra():
+        return {pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas"}
+
+    with threadpool_limits(2, user_api="blas"):
+        first, second = one_thread(), one_thread()
+        first.__enter__()
+        second.__enter__()
+        first.__exit__(None, None, None)
+        assert of_linear_algebra() == {1}
+        second.__exit__(None, None, None)
+        assert of_linear_algebra() == {2}
 
 
 def test_inner_joblib_is_sequential_and_the_outer_one_comes_back():

@@ -11,8 +11,10 @@ import sys
 import time
 import traceback
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import lru_cache
+from threading import Lock
 from typing import Any, Literal
 
 import joblib
@@ -81,9 +83,41 @@ def timed_on_one_thread(task: Task) -> tuple[Any, float]:
     return result, time.perf_counter() - started
 
 
-def one_thread() -> Any:
-    """Context in which linear algebra and OpenMP have one thread each, in the whole process."""
-    return _thread_pools(len(sys.modules)).limit(limits=1)
+@contextmanager
+def one_thread() -> Iterator[None]:
+    """Context, which threads may share, in which linear algebra and OpenMP have one thread each."""
+    pools = _thread_pools(len(sys.modules))
+    with pools.select(user_api="openmp").limit(limits=1), _linear_algebra.limited(pools):
+        yield
+
+
+class _LinearAlgebra:
+    """Threads of linear algebra, which belong to the whole process, while OpenMP counts by thread.
+
+    The first thread to enter sets the limit and the last to leave lifts it: each on its own would
+    take the limit of another for what was there before, and leave it behind.
+    """
+
+    def __init__(self) -> None:
+        self._lock, self._inside = Lock(), 0
+        self._limit: Any = None
+
+    @contextmanager
+    def limited(self, pools: ThreadpoolController) -> Iterator[None]:
+        with self._lock:
+            if self._inside == 0:
+                self._limit = pools.select(user_api="blas").limit(limits=1)
+            self._inside += 1
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._inside -= 1
+                if self._inside == 0:
+                    self._limit.restore_original_limits()
+
+
+_linear_algebra = _LinearAlgebra()
 
 
 @lru_cache(maxsize=1)
