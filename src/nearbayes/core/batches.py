@@ -61,10 +61,10 @@ def paths_posterior(
     seeds = Seeds(run.random_state)
     if isinstance(algorithm, Prepares):
         algorithm, data = algorithm.prepare(data, seeds.shared())  # type: ignore[assignment]
-    models = algorithm.fit_paths(data, [seeds.first_fit(k) for k in range(run.n_draws)])
-    first, first_seconds = models[0], time.perf_counter() - started
     rngs = [seeds.draw(k) for k in range(run.n_draws)]
     with one_thread():
+        models = algorithm.fit_paths(data, [seeds.first_fit(k) for k in range(run.n_draws)])
+        first, first_seconds = models[0], time.perf_counter() - started
         parts = Parallel(n_jobs=run.n_jobs, require="sharedmem")(
             delayed(_advanced)(algorithm, data, models[part], inputs, blocks, rngs[part])
             for part in _parts(run)
