@@ -135,7 +135,8 @@ def test_every_method(method):
     np.testing.assert_array_equal(again.predict(NEW), model.predict(NEW))
 
 
-@pytest.mark.parametrize("inputs", ["urn", "kde", nb.inputs.Pool(NEW)], ids=["urn", "kde", "pool"])
+# with an urn: a law, tests/contracts
+@pytest.mark.parametrize("inputs", ["kde", nb.inputs.Pool(NEW)], ids=["kde", "pool"])
 def test_draws_together_are_draws_one_by_one(inputs):
     algorithm, data = EmpiricalBayesAlgorithm(GP(initial="random", tolerance=1e-7)), (X, Y)
     run = {"inputs": inputs, "schedule": nb.Schedule.arithmetic(horizon=1.0, block=0.5)}
