@@ -6,7 +6,6 @@ Run: ``.venv/bin/python -m benchmarks.gp`` (minutes; ``--data-dir`` as in experi
 from __future__ import annotations
 
 import argparse
-import time
 import warnings
 from collections.abc import Callable
 from functools import partial
@@ -14,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from benchmarks.measuring import seconds, show
 from experiments.gp_hyperparameters.experiment import SCHEDULE, GPHyperparameters, draw
 from experiments.gp_toy.__main__ import NOISE, snelson
 from experiments.gp_toy.__main__ import SCHEDULE as TOY_SCHEDULE
@@ -30,6 +30,7 @@ import nearbayes as nb
 Array = NDArray[np.float64]
 N_TOY, N_PLAIN, N_DRAWS, N_SKLEARN = 100, 4, 16, 4
 CORES = {1: "one core", -1: "all cores"}  # by n_jobs
+once = partial(seconds, repeats=1)
 
 
 def main() -> None:
@@ -40,16 +41,6 @@ def main() -> None:
     sequential_map(folder)
     for name in ("power-75", "boston-75"):
         empirical_bayes(name, folder)
-
-
-def seconds(function: Callable[[], Any]) -> float:
-    started = time.perf_counter()
-    function()
-    return time.perf_counter() - started
-
-
-def show(what: str, ratio: float, compiling: float) -> None:
-    print(f"{what} / library {ratio:.1f} (wanted 10); compiling {compiling:.1f} s", flush=True)
 
 
 def sequential_map(folder: Path) -> None:
@@ -63,14 +54,15 @@ def sequential_map(folder: Path) -> None:
         )
 
     for n_jobs in (1, -1):
-        first, times, plain = seconds(partial(library, n_jobs)), [], []
+        first, times, plain = once(partial(library, n_jobs)), [], []
         for seed in range(N_PLAIN):
             with threadpool_limits(1 if n_jobs == 1 else None):
-                plain.append(N_TOY * seconds(partial(normal_equations, x, y, seed)))
-            times.append(seconds(partial(library, n_jobs)))
+                plain.append(N_TOY * once(partial(normal_equations, x, y, seed)))
+            times.append(once(partial(library, n_jobs)))
         refits = len(TOY_SCHEDULE.blocks(len(x)))
         what = f"sequential MAP, {N_TOY} draws, {refits} refits, {CORES[n_jobs]}: normal equations"
-        show(what, float(np.mean(plain) / np.mean(times)), first - min(times))
+        what += f" / library; compiling {first - min(times):.1f} s"
+        show(what, float(np.mean(plain) / np.mean(times)), "at least 10")
 
 
 def normal_equations(x: Array, y: Array, seed: int) -> Array:
@@ -109,20 +101,20 @@ def empirical_bayes(name: str, folder: Path) -> None:
     X, y, _, _ = GPHyperparameters(data_dir=folder).split(Unit(name, 0))
     ways = [(method, n_jobs) for method in ("martingale, urn", "martingale") for n_jobs in (1, -1)]
     runs = {way: partial(draw, way[0], (X, y), N_DRAWS, n_jobs=way[1]) for way in ways}
-    first = {way: seconds(partial(run, 0)) for way, run in runs.items()}
+    first = {way: once(partial(run, 0)) for way, run in runs.items()}
     again: dict[Any, list[float]] = {way: [] for way in ways}
     plain: dict[int, list[float]] = {1: [], -1: []}
     for seed in range(N_SKLEARN):  # in turn, as other work on the machine comes and goes
         for n_jobs, times in plain.items():
             with threadpool_limits(1 if n_jobs == 1 else None):
-                times.append(N_DRAWS * seconds(partial(sklearn_path, X, y, seed)))
+                times.append(N_DRAWS * once(partial(sklearn_path, X, y, seed)))
         for way, run in runs.items():
-            again[way].append(seconds(partial(run, seed)))
+            again[way].append(once(partial(run, seed)))
     for way in ways:
         method, n_jobs = way
         what = f"{name}, {method}, {N_DRAWS} draws, N = 4n, blocks of n/4, {CORES[n_jobs]}: "
-        ratio = float(np.mean(plain[n_jobs]) / np.mean(again[way]))
-        show(what + "scikit-learn", ratio, first[way] - min(again[way]))
+        what += f"scikit-learn / library; compiling {first[way] - min(again[way]):.1f} s"
+        show(what, float(np.mean(plain[n_jobs]) / np.mean(again[way])), "at least 10")
     gained = np.mean(plain[1]) / np.mean(plain[-1])
     print(f"{name}, scikit-learn: one core / all cores {gained:.2f}", flush=True)
 

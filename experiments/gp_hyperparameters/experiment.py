@@ -93,8 +93,12 @@ def draw(
 ) -> nb.Posterior:
     """A posterior of empirical Bayes; every draw starts its search at random."""
     algorithm = EmpiricalBayesAlgorithm(nb.gp.EmpiricalBayesGP(**PROCESS, initial="random"))
-    run: dict[str, Any] = {"n_draws": n_draws, "random_state": seed, "n_jobs": n_jobs}
-    run["progress"] = False
+    run: dict[str, Any] = {
+        "n_draws": n_draws,
+        "random_state": seed,
+        "n_jobs": n_jobs,
+        "progress": False,
+    }
     if method in ("bootstrap", "ensemble"):
         return getattr(nb.baselines, method)(algorithm, data, **run)  # type: ignore[no-any-return]
     inputs = nb.inputs.Urn() if "urn" in method else nb.inputs.KDE()
