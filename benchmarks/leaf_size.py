@@ -19,7 +19,7 @@ from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostin
 from sklearn.model_selection import train_test_split
 
 import nearbayes as nb
-from nearbayes.algorithms.fitting import EstimatorFit
+from nearbayes.fits.estimator_fit import EstimatorFit
 from nearbayes.metrics import crps_samples, log_score
 
 # one process: a patch of this one does not reach others

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 import nearbayes as nb
 from experiments.runner.datasets import DEFAULT_FOLDER, load
 from experiments.runner.records import Record, Unit
-from nearbayes.algorithms.gp.empirical_bayes import EmpiricalBayesAlgorithm
+from nearbayes.gp.empirical_bayes import EmpiricalBayesAlgorithm
 from nearbayes.metrics import crps_gaussian_mixture, nlpd_gaussian_mixture
 
 Array = NDArray[np.float64]

@@ -11,7 +11,7 @@ from experiments.classification import methods
 from experiments.classification.experiment import DATA_SETS, TUNING, Classification, scored
 from experiments.refit_policy.policies import ExtendedValidation, FixedRounds, RawWeights
 from experiments.runner.records import Record, Unit
-from nearbayes.algorithms.estimator import ClassifierAlgorithm
+from nearbayes.algorithms.estimators import ClassifierAlgorithm
 
 SLOW = ("MiceProtein", "mfeat-fourier", "mfeat-karhunen", "mfeat-zernike")
 QUICK_DATA_SETS = tuple(name for name in DATA_SETS if name not in SLOW)

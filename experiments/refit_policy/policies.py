@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from nearbayes.algorithms.adapters import fitting_of
-from nearbayes.algorithms.estimator import ClassifierAlgorithm
-from nearbayes.algorithms.predictive import CategoricalPredictive
+from nearbayes.algorithms.estimators import ClassifierAlgorithm
 from nearbayes.core.data import Block, Data
 from nearbayes.core.inputs import Urn
 from nearbayes.core.seeds import integer_seed
+from nearbayes.fits.adapters import fitting_of
+from nearbayes.predictives.predictive import CategoricalPredictive
 
 
 class RawWeights(ClassifierAlgorithm):

@@ -1,8 +1,8 @@
 """Bayesian uncertainty for any machine-learning algorithm, with no prior to write."""
 
-from nearbayes import baselines, io, metrics, plots
-from nearbayes.algorithms import families, gp
-from nearbayes.algorithms.estimator import (
+from nearbayes import baselines, files, gp, metrics, plots
+from nearbayes.algorithms import families
+from nearbayes.algorithms.estimators import (
     ClassifierAlgorithm,
     DensityAlgorithm,
     RegressorAlgorithm,
@@ -32,9 +32,9 @@ __all__ = [
     "algorithm",
     "baselines",
     "families",
+    "files",
     "gp",
     "inputs",
-    "io",
     "load",
     "martingale_paths",
     "martingale_posterior",

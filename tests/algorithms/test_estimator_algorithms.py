@@ -9,15 +9,15 @@ from sklearn.neighbors import KernelDensity
 from sklearn.svm import LinearSVC
 
 import nearbayes as nb
-from nearbayes.algorithms.estimator import (
+from nearbayes.algorithms.estimators import (
     ClassifierAlgorithm,
     DensityAlgorithm,
     NoisyRegressor,
     RegressorAlgorithm,
 )
-from nearbayes.algorithms.fitting import EXACT_WITH_MEANS
-from nearbayes.algorithms.noise import GaussianNoise
 from nearbayes.core.data import Block, Data, Rows
+from nearbayes.fits.estimator_fit import EXACT_WITH_MEANS
+from nearbayes.predictives.noise import GaussianNoise
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(60, 2))

@@ -12,7 +12,7 @@ import nearbayes as nb
 from nearbayes.cli import commands
 from nearbayes.cli.app import run
 from nearbayes.cli.modelfile import ModelFile
-from nearbayes.cli.tables import read_table
+from nearbayes.cli.table_files import read_table
 
 MODELS = ["hist", "xgboost", "lightgbm", "forest", "linear", "gp"]
 TASKS = ["classification", "regression"]

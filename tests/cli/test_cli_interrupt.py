@@ -101,7 +101,7 @@ def quick(data, output, *options):
 def test_ctrl_c_after_the_draws_keeps_them(tmp_path, capsys, monkeypatch, step):
     data, path = csv_of(tmp_path, table()), tmp_path / "m.nearbayes"
     with monkeypatch.context() as patch:
-        patch.setattr(f"nearbayes.cli.fitting.{step}", pressed)
+        patch.setattr(f"nearbayes.cli.fit_command.{step}", pressed)
         assert run(quick(data, path)) == 1
     assert "3 of 3 draws are in" in capsys.readouterr().err
     assert ModelFile.read(path).bagging is None
@@ -114,7 +114,7 @@ def test_other_data_or_options_start_anew(tmp_path, monkeypatch, capsys):
     frame = table()
     data, path = csv_of(tmp_path, frame), tmp_path / "m.nearbayes"
     with monkeypatch.context() as patch:
-        patch.setattr("nearbayes.cli.fitting._calibrate", pressed)
+        patch.setattr("nearbayes.cli.fit_command._calibrate", pressed)
         assert run(quick(data, path)) == 1
     stopped = path.read_bytes()
     changed = csv_of(tmp_path, frame.assign(x=frame["x"] + 1), "changed.csv")
@@ -141,7 +141,7 @@ def test_a_finished_fit_is_made_anew(tmp_path, capsys):
 def test_jobs_and_more_draws_may_change(tmp_path, monkeypatch):
     data, path = csv_of(tmp_path, table()), tmp_path / "m.nearbayes"
     with monkeypatch.context() as patch:
-        patch.setattr("nearbayes.cli.fitting._calibrate", pressed)
+        patch.setattr("nearbayes.cli.fit_command._calibrate", pressed)
         assert run(quick(data, path)) == 1
     assert run(quick(data, path, "--draws", "5", "--jobs", "2")) == 0
     assert run(quick(data, tmp_path / "whole.nearbayes", "--draws", "5")) == 0

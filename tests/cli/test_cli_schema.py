@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nearbayes.cli.cells import as_dates, as_numbers, is_missing
-from nearbayes.cli.columns import Column
+from nearbayes.cli.column_kinds import Column
 from nearbayes.cli.errors import UsageError
 from nearbayes.cli.schema import Schema
 

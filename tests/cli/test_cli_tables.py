@@ -9,7 +9,7 @@ from cli_cases import table, text_file
 
 from nearbayes.cli.errors import UsageError
 from nearbayes.cli.schema import Schema
-from nearbayes.cli.tables import harmless, read_table, write_table
+from nearbayes.cli.table_files import harmless, read_table, write_table
 
 HOSTILE = ["=1+1", "+1+1", "-1+1", "@SUM(1)", "\t=1", "\r=1", "\n=1"]
 

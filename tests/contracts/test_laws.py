@@ -14,7 +14,7 @@ import nearbayes as nb
 from nearbayes.core.data import Block, Rows
 from nearbayes.core.engine import DrawWarning
 from nearbayes.core.inputs import Urn
-from nearbayes.core.types import Algorithm, BatchedAlgorithm, Prepares
+from nearbayes.core.protocols import Algorithm, BatchedAlgorithm, Prepares
 
 SCHEDULE = nb.Schedule.optimal(refits=3)
 BASELINES = [nb.baselines.bootstrap, nb.baselines.parametric_bootstrap, nb.baselines.ensemble]

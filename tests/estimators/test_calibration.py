@@ -13,9 +13,9 @@ from sklearn.tree import DecisionTreeClassifier
 from xgboost import XGBClassifier, XGBRegressor
 
 import nearbayes as nb
-from nearbayes.algorithms.adapters import fitting_of
 from nearbayes.core.engine import DrawWarning
 from nearbayes.estimators.calibration import Calibration, ratios, simulation_plan
+from nearbayes.fits.adapters import fitting_of
 
 RNG = np.random.default_rng(5)
 X = RNG.normal(size=(120, 3))

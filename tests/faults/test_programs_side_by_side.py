@@ -10,7 +10,7 @@ SCRIPT = """
 import numpy as np
 from concurrent.futures import ThreadPoolExecutor
 import nearbayes as nb
-from nearbayes.algorithms.gp.empirical_bayes import EmpiricalBayesAlgorithm
+from nearbayes.gp.empirical_bayes import EmpiricalBayesAlgorithm
 
 rng = np.random.default_rng(0)
 X = rng.normal(size=(150, 2))

@@ -23,7 +23,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import stats
 
 from nearbayes.core.data import Block, Counts, Data, Rows
-from nearbayes.core.types import Rng
+from nearbayes.core.protocols import Rng
 
 __all__ = [
     "Bernoulli",

@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nearbayes.core.data import Block, Data, Rows
+from nearbayes.core.protocols import Model, Rng
 from nearbayes.core.tables import Table
-from nearbayes.core.types import Model, Rng
 
 __all__ = ["FunctionAlgorithm", "algorithm"]
 

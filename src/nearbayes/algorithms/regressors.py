@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from nearbayes.algorithms.adapters import fitting_of
-from nearbayes.algorithms.estimator import RegressorAlgorithm
+from nearbayes.algorithms.estimators import RegressorAlgorithm
+from nearbayes.fits.adapters import fitting_of
 
 __all__ = ["regressor_algorithm"]
 
@@ -29,7 +29,7 @@ def regressor_algorithm(estimator: Any, noise: Any, fit_params: Mapping[str, Any
     'RegressorAlgorithm'
     """
     if _is_our_process(type(estimator)) and noise in ("auto", "estimator") and not fit_params:
-        from nearbayes.algorithms.gp.empirical_bayes import EmpiricalBayesAlgorithm
+        from nearbayes.gp.empirical_bayes import EmpiricalBayesAlgorithm
 
         return EmpiricalBayesAlgorithm(estimator)
     return RegressorAlgorithm(fitting_of(estimator, fit_params), noise)

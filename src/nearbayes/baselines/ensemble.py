@@ -8,8 +8,8 @@ from typing import Any
 from nearbayes.core.data import Data, as_data
 from nearbayes.core.engine import DrawWarning, FirstFit, draw_posterior
 from nearbayes.core.posterior import Posterior
+from nearbayes.core.protocols import Algorithm, Model, Rng
 from nearbayes.core.run import Run
-from nearbayes.core.types import Algorithm, Model, Rng
 
 __all__ = ["ensemble"]
 

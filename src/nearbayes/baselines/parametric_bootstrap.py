@@ -11,8 +11,8 @@ from typing import Any
 from nearbayes.core.data import Block, Data, Rows, as_data
 from nearbayes.core.engine import FirstFit, checked_inputs, draw_posterior
 from nearbayes.core.posterior import Posterior
+from nearbayes.core.protocols import Algorithm, Inputs, Model, Rng
 from nearbayes.core.run import Run
-from nearbayes.core.types import Algorithm, Inputs, Model, Rng
 
 __all__ = ["parametric_bootstrap"]
 

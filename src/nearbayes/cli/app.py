@@ -18,10 +18,10 @@ from nearbayes.cli import commands
 from nearbayes.cli.budget import seconds_of
 from nearbayes.cli.console import Speaker
 from nearbayes.cli.errors import FAILED, MISUSED, Stopped, UsageError
-from nearbayes.cli.fitting import Options
+from nearbayes.cli.fit_command import Options
 from nearbayes.cli.models import ModelName
 from nearbayes.cli.schema import Task
-from nearbayes.cli.tables import read_table
+from nearbayes.cli.table_files import read_table
 from nearbayes.estimators.face import Method
 
 __all__ = ["app", "run"]

@@ -14,14 +14,14 @@ from nearbayes.cli.demo import write_demo_data
 from nearbayes.cli.errors import Stopped, UsageError
 from nearbayes.cli.explaining import explain as explained
 from nearbayes.cli.explaining import rows_to_look_at
-from nearbayes.cli.fitting import Options
-from nearbayes.cli.fitting import fit as fitted
+from nearbayes.cli.fit_command import Options
+from nearbayes.cli.fit_command import fit as fitted
 from nearbayes.cli.modelfile import ModelFile
 from nearbayes.cli.outputs import check_output
 from nearbayes.cli.predicting import predict as predicted
 from nearbayes.cli.schema import Schema, Task
 from nearbayes.cli.summaries import summary, summary_lines, treatment
-from nearbayes.cli.tables import check_table_output, read_table, write_table
+from nearbayes.cli.table_files import check_table_output, read_table, write_table
 
 __all__ = ["compare", "demo", "explain", "fit", "predict", "report", "stop_if_stopped"]
 

@@ -15,7 +15,7 @@ import pandas as pd
 import nearbayes as nb
 from nearbayes.cli.errors import UsageError
 from nearbayes.cli.schema import Schema
-from nearbayes.io import FileRefused, attachments
+from nearbayes.files import FileRefused, attachments
 
 __all__ = ["ModelFile", "settings_of"]
 

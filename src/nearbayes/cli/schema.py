@@ -16,7 +16,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from nearbayes.cli.cells import as_numbers, is_missing, without_missing
-from nearbayes.cli.columns import MOSTLY, Column, counted, joined, listed
+from nearbayes.cli.column_kinds import MOSTLY, Column, counted, joined, listed
 from nearbayes.cli.errors import UsageError
 
 __all__ = ["Schema", "Task"]

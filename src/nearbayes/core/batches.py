@@ -17,9 +17,7 @@ from sklearn.utils.parallel import Parallel, delayed
 from nearbayes.core.data import Block, Data, Rows, finite
 from nearbayes.core.executor import one_thread
 from nearbayes.core.posterior import Posterior, Provenance, installed_versions
-from nearbayes.core.run import Run
-from nearbayes.core.seeds import Seeds
-from nearbayes.core.types import (
+from nearbayes.core.protocols import (
     BatchedAlgorithm,
     BatchedPaths,
     Finishes,
@@ -28,6 +26,8 @@ from nearbayes.core.types import (
     Prepares,
     Rng,
 )
+from nearbayes.core.run import Run
+from nearbayes.core.seeds import Seeds
 
 __all__ = ["batched_posterior", "paths_posterior"]
 

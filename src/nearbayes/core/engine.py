@@ -20,6 +20,17 @@ from nearbayes.core.data import Block, Data, Rows, as_data, finite
 from nearbayes.core.executor import Drawn, OnError, make_draws, timed_on_one_thread
 from nearbayes.core.inputs import as_inputs
 from nearbayes.core.posterior import Posterior, Provenance, installed_versions
+from nearbayes.core.protocols import (
+    Algorithm,
+    BatchedAlgorithm,
+    BatchedPaths,
+    Finishes,
+    Inputs,
+    Model,
+    PrefersSchedule,
+    Prepares,
+    Rng,
+)
 from nearbayes.core.resuming import (
     check_resumable,
     joined,
@@ -31,17 +42,6 @@ from nearbayes.core.resuming import (
 from nearbayes.core.run import Run
 from nearbayes.core.schedule import Schedule
 from nearbayes.core.seeds import Seeds
-from nearbayes.core.types import (
-    Algorithm,
-    BatchedAlgorithm,
-    BatchedPaths,
-    Finishes,
-    Inputs,
-    Model,
-    PrefersSchedule,
-    Prepares,
-    Rng,
-)
 
 __all__ = [
     "DrawWarning",

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from nearbayes.core.data import Data, Rows
+from nearbayes.core.protocols import Inputs, Rng
 from nearbayes.core.tables import (
     Table,
     as_table,
@@ -20,7 +21,6 @@ from nearbayes.core.tables import (
     numeric_values,
     same_kind,
 )
-from nearbayes.core.types import Inputs, Rng
 
 __all__ = ["KDE", "Callable", "Pool", "Uniform", "Urn", "as_inputs"]
 

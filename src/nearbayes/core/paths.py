@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from nearbayes.core.credible import Functional, stack_draws
 from nearbayes.core.data import Block, Counts, Data, Rows
 from nearbayes.core.engine import check_algorithm, default_schedule, martingale_posterior
+from nearbayes.core.protocols import Algorithm, BatchedAlgorithm, Model, Prepares, Reveals, Rng
 from nearbayes.core.schedule import Schedule
-from nearbayes.core.types import Algorithm, BatchedAlgorithm, Model, Prepares, Reveals, Rng
 
 __all__ = ["Paths", "martingale_paths"]
 

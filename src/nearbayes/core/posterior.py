@@ -16,8 +16,8 @@ from nearbayes.core.credible import Functional, Link, stack_draws
 from nearbayes.core.executor import FailedDraw
 from nearbayes.core.inference_data import Coordinates
 from nearbayes.core.progress import in_words
+from nearbayes.core.protocols import Predicts, Reveals
 from nearbayes.core.tables import Table, as_table
-from nearbayes.core.types import Predicts, Reveals
 
 __all__ = ["Posterior", "Provenance", "installed_versions"]
 

@@ -29,10 +29,10 @@ from nearbayes.core.data import Data
 from nearbayes.core.engine import DrawWarning
 from nearbayes.core.executor import OnError, make_draws
 from nearbayes.core.posterior import Posterior
+from nearbayes.core.protocols import Rng
 from nearbayes.core.schedule import is_whole
 from nearbayes.core.seeds import Seeds, integer_seed
 from nearbayes.core.tables import Table
-from nearbayes.core.types import Rng
 
 __all__ = ["Calibration", "CalibrationError", "calibrate", "differ"]
 

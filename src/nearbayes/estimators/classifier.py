@@ -15,12 +15,12 @@ from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import column_or_1d
 
-from nearbayes.algorithms.estimator import ClassifierAlgorithm
+from nearbayes.algorithms.estimators import ClassifierAlgorithm
 from nearbayes.core.data import Data
 from nearbayes.core.engine import DrawWarning
 from nearbayes.core.executor import OnError
+from nearbayes.core.protocols import Inputs
 from nearbayes.core.schedule import Schedule
-from nearbayes.core.types import Inputs
 from nearbayes.estimators.face import Method, PosteriorEstimator
 
 __all__ = ["PosteriorClassifier", "Uncertainty"]

@@ -26,9 +26,9 @@ from nearbayes.baselines import bootstrap, ensemble, parametric_bootstrap
 from nearbayes.core.data import Data
 from nearbayes.core.engine import DrawWarning, default_schedule, martingale_posterior
 from nearbayes.core.posterior import Posterior
+from nearbayes.core.protocols import Inputs
 from nearbayes.core.schedule import Schedule
 from nearbayes.core.tables import Table, as_table
-from nearbayes.core.types import Inputs
 from nearbayes.estimators.calibration import Calibration, CalibrationError, calibrate, differ
 from nearbayes.estimators.saving import save
 from nearbayes.estimators.tuning import choose_schedule
@@ -233,19 +233,19 @@ class PosteriorEstimator(MetaEstimatorMixin, BaseEstimator):  # type: ignore[mis
         max_megabytes : float, optional
             Keep as many draws as fit in a file of this size, and warn if not all do.
         attachments : mapping of str to bytes, optional
-            Further members of the file, for `nearbayes.io.attachments` to read.
+            Further members of the file, for `nearbayes.files.attachments` to read.
         trusted : collection of str
-            Full names of types to allow beside those of `nearbayes.io.allowed`; `load` must be
+            Full names of types to allow beside those of `nearbayes.files.allowed`; `load` must be
             given them, too.
 
         Returns
         -------
         Path
-            `path`; `nearbayes.io.describe` tells what is in the file.
+            `path`; `nearbayes.files.describe` tells what is in the file.
 
         Raises
         ------
-        nearbayes.io.NotSaveable
+        nearbayes.files.NotSaveable
             If the model holds what a safe file cannot: a function, or a type that is not known to
             be harmless; a `TypeError`.
         """

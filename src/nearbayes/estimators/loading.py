@@ -8,19 +8,19 @@ from typing import Any
 
 import numpy as np
 
-from nearbayes.algorithms.left_out import LeftOut
 from nearbayes.core import inputs
 from nearbayes.core.schedule import Schedule
 from nearbayes.estimators.calibration import Calibration
 from nearbayes.estimators.classifier import PosteriorClassifier
 from nearbayes.estimators.regressor import PosteriorRegressor
-from nearbayes.io.arrays import Read, array_of, labels_of, plain_of
-from nearbayes.io.container import Archive, FileRefused, refusing
-from nearbayes.io.describe import MOST_MEGABYTES
-from nearbayes.io.formats import load_model
-from nearbayes.io.manifest import Record, check_format
-from nearbayes.io.posterior import posterior_of
-from nearbayes.io.versions import warn_of_other_versions
+from nearbayes.files.arrays import Read, array_of, labels_of, plain_of
+from nearbayes.files.container import Archive, FileRefused, refusing
+from nearbayes.files.describe import MOST_MEGABYTES
+from nearbayes.files.formats import load_model
+from nearbayes.files.manifest import Record, check_format
+from nearbayes.files.posterior_record import posterior_of
+from nearbayes.files.versions import warn_of_other_versions
+from nearbayes.fits.left_out import LeftOut
 
 __all__ = ["load"]
 
@@ -49,14 +49,14 @@ def load(
     ----------
     path : path
     trusted : collection of str
-        Full names of types to allow beside those of `nearbayes.io.allowed`: as given to `save`.
+        Full names of types to allow beside those of `nearbayes.files.allowed`: as given to `save`.
         Only for files that you trust.
     max_megabytes : float
         Refuse files that unpack to more.
 
     Raises
     ------
-    nearbayes.io.FileRefused
+    nearbayes.files.FileRefused
         If the file is damaged, made to do harm, or of a later version; a `ValueError`.
 
     Examples

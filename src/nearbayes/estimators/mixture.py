@@ -8,10 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import logsumexp
 
-from nearbayes.algorithms.positive import PositivePredictive
-from nearbayes.algorithms.predictive import KnownPredictive, LearnedPredictive, Predictive
 from nearbayes.core.data import Rows
-from nearbayes.core.types import Rng
+from nearbayes.core.protocols import Rng
+from nearbayes.predictives.positive import PositivePredictive
+from nearbayes.predictives.predictive import KnownPredictive, LearnedPredictive, Predictive
 
 __all__ = [
     "mixture_log_density",
@@ -42,7 +42,7 @@ def noise_factor(predictives: Sequence[Predictive], weights: Array) -> float:
 
     Examples
     --------
-    >>> from nearbayes.algorithms.predictive import Normal
+    >>> from nearbayes.predictives.predictive import Normal
     >>> draws = [Normal(np.array([mean]), np.array(1.0)) for mean in (-0.6, 0.6)]
     >>> round(noise_factor(draws, np.ones(1)), 2)  # 0.36 of the variance is between draws
     0.8

@@ -12,16 +12,14 @@ from sklearn.ensemble import HistGradientBoostingRegressor
 from sklearn.utils import check_array
 from sklearn.utils.validation import column_or_1d
 
-from nearbayes.algorithms.noise import NoiseName
-from nearbayes.algorithms.predictive import Predictive
 from nearbayes.algorithms.regressors import regressor_algorithm
 from nearbayes.core.credible import as_levels
 from nearbayes.core.data import Data, Rows
 from nearbayes.core.executor import OnError
+from nearbayes.core.protocols import Inputs
 from nearbayes.core.schedule import Schedule
 from nearbayes.core.seeds import Seeds
 from nearbayes.core.tables import Table, as_table, n_rows
-from nearbayes.core.types import Inputs
 from nearbayes.estimators.conformal import conformal_interval, conformal_layer
 from nearbayes.estimators.face import Method, PosteriorEstimator
 from nearbayes.estimators.mixture import (
@@ -31,6 +29,8 @@ from nearbayes.estimators.mixture import (
     mixture_std,
     noise_factor,
 )
+from nearbayes.predictives.noise import NoiseName
+from nearbayes.predictives.predictive import Predictive
 
 __all__ = ["PosteriorRegressor"]
 

@@ -12,16 +12,16 @@ from typing import Any
 import numpy as np
 
 from nearbayes.algorithms.kept import KeptPredictions
-from nearbayes.algorithms.left_out import LeftOut
 from nearbayes.core.inputs import KDE, Uniform, Urn
 from nearbayes.core.posterior import installed_versions
 from nearbayes.core.schedule import Schedule
 from nearbayes.estimators.calibration import Calibration
-from nearbayes.io.arrays import NotSaveable, array_bytes, labels_record, plain_record
-from nearbayes.io.container import MEGABYTE, Members, attachment_name, write
-from nearbayes.io.draws import Models
-from nearbayes.io.manifest import FORMAT
-from nearbayes.io.posterior import posterior_record
+from nearbayes.files.arrays import NotSaveable, array_bytes, labels_record, plain_record
+from nearbayes.files.container import MEGABYTE, Members, attachment_name, write
+from nearbayes.files.draws import Models
+from nearbayes.files.manifest import FORMAT
+from nearbayes.files.posterior_record import posterior_record
+from nearbayes.fits.left_out import LeftOut
 
 __all__ = ["ThinnedWarning", "evenly", "save"]
 

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from nearbayes.algorithms.kept import KeptPredictions
 from nearbayes.core.posterior import Posterior
+from nearbayes.core.protocols import Rng
 from nearbayes.core.tables import Table, as_table, n_rows, take
-from nearbayes.core.types import Rng
 from nearbayes.estimators import PosteriorClassifier
 from nearbayes.inspection.columns import column_names
 from nearbayes.inspection.fitted import checked_outcomes

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from nearbayes.core.credible import Functional
-from nearbayes.core.types import Rng
+from nearbayes.core.protocols import Rng
 from nearbayes.inspection import importance as inspected
 from nearbayes.report.heldout import LEVELS, HeldOut
 from nearbayes.report.numbers import by_level, counted, rounded

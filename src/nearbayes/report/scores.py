@@ -11,9 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nearbayes.core.data import Rows
+from nearbayes.core.protocols import Rng
 from nearbayes.core.seeds import integer_seed
 from nearbayes.core.tables import take
-from nearbayes.core.types import Rng
 from nearbayes.estimators import PosteriorClassifier, PosteriorRegressor
 from nearbayes.estimators.mixture import mixture_log_density, mixture_samples
 from nearbayes.metrics import accuracy, brier, crps_samples, log_score

@@ -1,0 +1,15 @@
+"""Safe files: a fitted model in one zip file, from which no code is ever run."""
+
+from nearbayes.files.arrays import NotSaveable
+from nearbayes.files.container import FileRefused
+from nearbayes.files.describe import Description, attachments, describe
+from nearbayes.files.versions import OtherVersionWarning
+
+__all__ = [
+    "Description",
+    "FileRefused",
+    "NotSaveable",
+    "OtherVersionWarning",
+    "attachments",
+    "describe",
+]

@@ -1,0 +1,205 @@
+"""Arrays and plain values as bytes and JSON: nothing that could hold an object.
+
+`np.load` would allocate whatever shape a file claims, so headers are looked at first.
+"""
+
+from __future__ import annotations
+
+import io
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import fields
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nearbayes.files.container import FileRefused, Members
+
+__all__ = [
+    "NotSaveable",
+    "array_bytes",
+    "array_of",
+    "column_of",
+    "labels_of",
+    "labels_record",
+    "plain_of",
+    "plain_record",
+    "stack_of",
+    "stack_record",
+]
+
+Read = Callable[[str], bytes]
+SIMPLE_KINDS = "biufU"
+READERS = {
+    (1, 0): np.lib.format.read_array_header_1_0,
+    (2, 0): np.lib.format.read_array_header_2_0,
+}
+
+
+class NotSaveable(TypeError):  # noqa: N818 - it says what the matter is
+    """A part of a model that a safe file cannot hold."""
+
+
+def array_bytes(array: NDArray[Any]) -> bytes:
+    """An array in NumPy's format, without pickle.
+
+    Examples
+    --------
+    >>> array_of(array_bytes(np.arange(3))).tolist()
+    [0, 1, 2]
+    """
+    if array.dtype.kind not in SIMPLE_KINDS:
+        raise NotSaveable(
+            f"an array of dtype {array.dtype} cannot be saved: use numbers, booleans or strings."
+        )
+    stream = io.BytesIO()
+    np.lib.format.write_array(stream, np.ascontiguousarray(array), allow_pickle=False)
+    return stream.getvalue()
+
+
+def array_of(data: bytes, kinds: str = SIMPLE_KINDS) -> NDArray[Any]:
+    """An array, if the bytes are exactly as many as its header says."""
+    stream = io.BytesIO(data)
+    version = np.lib.format.read_magic(stream)
+    if version not in READERS:
+        raise FileRefused(f"an array is in version {version} of NumPy's format.")
+    shape, fortran, dtype = READERS[version](stream)
+    size = math.prod(shape) * dtype.itemsize
+    if dtype.hasobject or dtype.kind not in kinds or any(n < 0 for n in shape):
+        raise FileRefused(f"an array has dtype {dtype} and shape {shape}.")
+    if len(data) - stream.tell() != size:
+        raise FileRefused(f"an array of shape {shape} should have {size} bytes.")
+    flat = np.frombuffer(data, dtype, offset=stream.tell()) if size else np.empty(0, dtype)
+    return flat.reshape(shape, order="F" if fortran else "C").copy(order="K")
+
+
+def labels_record(labels: NDArray[Any] | None) -> dict[str, Any] | None:
+    """Class labels or column names as JSON, with their dtype."""
+    if labels is None:
+        return None
+    values = labels.tolist()
+    if labels.dtype.kind not in SIMPLE_KINDS + "O" or not all(_is_plain(each) for each in values):
+        odd = next((type(each).__name__ for each in values if not _is_plain(each)), labels.dtype)
+        raise NotSaveable(
+            f"labels of type {odd} cannot be saved: use strings, numbers or booleans."
+        )
+    return {"dtype": labels.dtype.str, "values": values}
+
+
+def labels_of(record: Any) -> NDArray[Any] | None:
+    """Undo `labels_record`."""
+    if record is None:
+        return None
+    dtype = np.dtype(str(record["dtype"]))
+    if dtype.kind not in SIMPLE_KINDS + "O" or dtype.itemsize > 10_000:
+        raise FileRefused(f"labels have dtype {dtype}.")
+    values = record["values"]
+    if not isinstance(values, list) or not all(_is_plain(each) for each in values):
+        raise FileRefused("labels must be strings, numbers or booleans.")
+    return np.array(values, dtype=dtype)
+
+
+def _is_plain(value: Any) -> bool:
+    return isinstance(value, str | bool | int) or (
+        isinstance(value, float) and math.isfinite(value)
+    )
+
+
+def plain_record(value: Any, members: Members, name: str) -> Any:
+    """A parameter as JSON: numbers, strings, None, and lists, tuples, dicts and arrays of them.
+
+    Parameters
+    ----------
+    value : object
+    members : Members
+        Where arrays go.
+    name : str
+        What it is, for the error message.
+    """
+    if isinstance(value, np.generic):
+        value = value.item()
+    if value is None or isinstance(value, str | bool | int):
+        return value
+    if isinstance(value, float):
+        return value if math.isfinite(value) else {"float": str(value)}
+    if isinstance(value, list):
+        return [plain_record(each, members, name) for each in value]
+    if isinstance(value, tuple):
+        return {"tuple": [plain_record(each, members, name) for each in value]}
+    if isinstance(value, dict):
+        pairs = [
+            [plain_record(part, members, name) for part in (key, item)]
+            for key, item in value.items()
+        ]
+        return {"dict": pairs}
+    if isinstance(value, np.ndarray):
+        return {"array": members.add("arrays", array_bytes(value), "npy")}
+    raise NotSaveable(
+        f"{name} is of type {type(value).__module__}.{type(value).__qualname__}, which a safe "
+        "file cannot hold: give a number, a string, a list or a dict instead, or leave it out."
+    )
+
+
+def plain_of(record: Any, read: Read) -> Any:
+    """Undo `plain_record`."""
+    if isinstance(record, list):
+        return [plain_of(each, read) for each in record]
+    if not isinstance(record, dict):
+        return record
+    ((kind, content),) = record.items()
+    if kind == "float" and content in ("nan", "inf", "-inf"):
+        return float(content)
+    if kind == "tuple":
+        return tuple(plain_of(each, read) for each in content)
+    if kind == "dict":
+        return {plain_of(key, read): plain_of(item, read) for key, item in content}
+    if kind == "array":
+        return array_of(read(content))
+    raise FileRefused(f"a parameter is of the unknown kind {str(kind)[:40]!r}.")
+
+
+def stack_record(objects: Sequence[Any], names: Sequence[str], members: Members) -> dict[str, Any]:
+    """Fields of many dataclass instances of one kind: once where equal, else draw axis first."""
+    record: dict[str, Any] = {}
+    for name in names:
+        values = [getattr(each, name) for each in objects]
+        if values[0] is None:
+            record[name] = None
+            continue
+        arrays = [np.asarray(value) for value in values]
+        same = all(_same_bits(arrays[0], each) for each in arrays)
+        data = array_bytes(arrays[0] if same else np.stack(arrays))
+        record[name] = {"array": members.add("arrays", data, "npy"), "same": same}
+    return record
+
+
+def stack_of(record: Any, kind: type, size: int, read: Read, **shared: Any) -> list[Any]:
+    """Undo `stack_record`: `size` instances of `kind`, with fields in `shared` alike in all."""
+    names = [each.name for each in fields(kind) if each.name not in shared]
+    if not isinstance(record, dict) or sorted(record) != sorted(names):
+        raise FileRefused(f"{kind.__name__} has not the fields that it should have.")
+    columns = {name: column_of(record[name], size, read) for name in names}
+    return [
+        kind(**{name: column[i] for name, column in columns.items()}, **shared) for i in range(size)
+    ]
+
+
+def column_of(record: Any, size: int, read: Read) -> Sequence[Any]:
+    """One value per draw of a field in a `stack_record`."""
+    if record is None:
+        return [None] * size
+    array = array_of(read(record["array"]), "biuf")
+    if record["same"] is True:
+        return [_scalar_or_array(array)] * size
+    if array.ndim == 0 or len(array) != size:
+        raise FileRefused(f"an array of draws has shape {array.shape}, not {size} draws.")
+    return [_scalar_or_array(each) for each in array]
+
+
+def _scalar_or_array(value: Any) -> Any:
+    return value.item() if np.ndim(value) == 0 else value
+
+
+def _same_bits(a: NDArray[Any], b: NDArray[Any]) -> bool:
+    return a is b or (a.dtype == b.dtype and a.shape == b.shape and a.tobytes() == b.tobytes())

@@ -1,0 +1,73 @@
+"""Describe: what is in a file, without making a model of it."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from nearbayes.files.container import Archive, refusing
+from nearbayes.files.manifest import Record, check_format
+
+__all__ = ["MOST_MEGABYTES", "Description", "attachments", "describe"]
+
+MOST_MEGABYTES = 4_000.0
+
+
+@dataclass(frozen=True)
+class Description:
+    """What a file says of itself.
+
+    Attributes
+    ----------
+    path : Path
+    size : int
+        Bytes of the file.
+    manifest : dict
+        As written by `nearbayes.estimators.saving`.
+    sizes : dict
+        Bytes that each member takes in the file, by name.
+    """
+
+    path: Path
+    size: int
+    manifest: dict[str, Any]
+    sizes: dict[str, int]
+
+    def __str__(self) -> str:
+        posterior = self.manifest.get("posterior", {})
+        return (
+            f"{self.path}: {self.manifest.get('kind')} with {posterior.get('n_draws')} draws, "
+            f"{self.size / 1e6:.2f} MB, made by nearbayes {self.manifest.get('nearbayes')}"
+        )
+
+
+def describe(path: str | os.PathLike[str], *, max_megabytes: float = MOST_MEGABYTES) -> Description:
+    """Manifest and sizes of a saved model.
+
+    Examples
+    --------
+    >>> import tempfile, nearbayes as nb
+    >>> from sklearn.datasets import load_iris
+    >>> from sklearn.naive_bayes import GaussianNB
+    >>> model = nb.PosteriorClassifier(GaussianNB(), n_draws=5, random_state=0)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = model.fit(*load_iris(return_X_y=True)).save(f"{folder}/iris.nearbayes")
+    ...     describe(path).manifest["posterior"]["n_draws"]
+    5
+    """
+    with Archive(path, max_megabytes) as archive, refusing(archive.path):
+        check_format(Record(archive.manifest, "manifest"))
+        return Description(
+            archive.path, archive.path.stat().st_size, archive.manifest, archive.packed
+        )
+
+
+def attachments(
+    path: str | os.PathLike[str], *, max_megabytes: float = MOST_MEGABYTES
+) -> dict[str, bytes]:
+    """What was attached to a saved model, by name."""
+    with Archive(path, max_megabytes) as archive:
+        attached = [name for name in archive.names if name.startswith("attachments/")]
+        return {name.removeprefix("attachments/"): archive.read(name) for name in attached}

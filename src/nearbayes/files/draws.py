@@ -1,0 +1,161 @@
+"""Draws: fitted models and their noise as records; what draws share is stored once."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Sequence
+from dataclasses import fields
+from typing import Any
+
+from nearbayes.algorithms.kept import KeptPredictions
+from nearbayes.files.arrays import (
+    NotSaveable,
+    Read,
+    column_of,
+    labels_of,
+    labels_record,
+    stack_of,
+    stack_record,
+)
+from nearbayes.files.container import FileRefused, Members
+from nearbayes.files.formats import load_model, save_model
+from nearbayes.files.manifest import Record
+from nearbayes.predictives.noise import (
+    FunctionNoise,
+    GaussianNoise,
+    HeteroscedasticNoise,
+    Noise,
+    OwnNoise,
+    ResidualNoise,
+)
+from nearbayes.predictives.positive import PositivePredictive, PowerNoise
+from nearbayes.predictives.predictive import CategoricalPredictive, Empirical, Normal
+
+__all__ = [
+    "Models",
+    "estimators_of",
+    "estimators_record",
+    "kept_of",
+    "kept_record",
+    "noises_of",
+    "noises_record",
+]
+
+NOISES: dict[str, type] = {
+    "gaussian": GaussianNoise,
+    "residual": ResidualNoise,
+    "heteroscedastic": HeteroscedasticNoise,
+    "power": PowerNoise,
+    "estimator": OwnNoise,
+}
+PREDICTIVES: dict[str, type] = {
+    "categorical": CategoricalPredictive,
+    "normal": Normal,
+    "empirical": Empirical,
+    "positive": PositivePredictive,
+}
+
+
+class Models:
+    """Estimators as records: each turned into bytes once, however often a file is tried."""
+
+    def __init__(self, trusted: Collection[str] = ()) -> None:
+        self._trusted = trusted
+        self._done: dict[int, tuple[Any, dict[str, Any], Members]] = {}
+
+    def record(self, model: Any, members: Members) -> dict[str, Any]:
+        """A record of a model, whose files are added to `members`."""
+        if id(model) not in self._done:
+            own = Members()
+            self._done[id(model)] = (model, save_model(model, own, self._trusted), own)
+        _, record, own = self._done[id(model)]
+        members.files.update(own.files)
+        return record
+
+
+def noises_record(noises: Sequence[Noise], models: Models, members: Members) -> dict[str, Any]:
+    """Noise models of one kind, one after the other."""
+    kind = _kind(noises[0], NOISES)
+    if kind is None:
+        what = (
+            "noise is your own function"
+            if isinstance(noises[0], FunctionNoise)
+            else (f"noise is of type {type(noises[0]).__name__}")
+        )
+        raise NotSaveable(
+            f"{what}, which a safe file cannot hold: use one of the noises by name, such as "
+            "noise='residual'."
+        )
+    names = [each.name for each in fields(NOISES[kind]) if each.name != "log_square"]
+    record: dict[str, Any] = {
+        "kind": kind,
+        "size": len(noises),
+        "fields": stack_record(noises, names, members),
+    }
+    if kind == "heteroscedastic":
+        records = [models.record(each.log_square, members) for each in noises]  # type: ignore[attr-defined]
+        if any(each != records[0] for each in records):
+            raise NotSaveable("draws have learned their noise apart, which files do not hold.")
+        record["log_square"] = records[0]
+    return record
+
+
+def noises_of(record: Record, size: int, read: Read, trusted: Collection[str] = ()) -> list[Any]:
+    """Undo `noises_record`."""
+    kind = record.text("kind", tuple(NOISES))
+    record.whole("size", size, size)
+    shared = {}
+    if kind == "heteroscedastic":
+        shared["log_square"] = load_model(record.get("log_square"), read, trusted)
+    return stack_of(record.get("fields"), NOISES[kind], size, read, **shared)
+
+
+def kept_record(draws: Sequence[KeptPredictions], members: Members) -> dict[str, Any]:
+    """Kept predictions: arrays with the draw axis first."""
+    kind = _kind(draws[0].predictive, PREDICTIVES)
+    if kind is None:
+        raise NotSaveable(
+            f"predictions are kept as {type(draws[0].predictive).__name__}, a distribution that "
+            "a safe file cannot hold: use one of the noises by name, such as noise='residual'."
+        )
+    names = [each.name for each in fields(PREDICTIVES[kind])]
+    return {
+        "kind": kind,
+        "prediction": stack_record(draws, ["prediction"], members)["prediction"],
+        "fields": stack_record([each.predictive for each in draws], names, members),
+        "classes": [labels_record(each.classes_) for each in draws],
+    }
+
+
+def kept_of(record: Record, size: int, read: Read) -> list[KeptPredictions]:
+    """Undo `kept_record`."""
+    kind = PREDICTIVES[record.text("kind", tuple(PREDICTIVES))]
+    predictives = stack_of(record.get("fields"), kind, size, read)
+    classes = [labels_of(each) for each in record.many("classes")]
+    if len(classes) != size:
+        raise FileRefused(f"classes are kept of {len(classes)} draws, not {size}.")
+    predictions = column_of(record.get("prediction"), size, read)
+    return [
+        KeptPredictions(*parts) for parts in zip(predictions, predictives, classes, strict=True)
+    ]
+
+
+def estimators_record(
+    estimators: Sequence[Any], models: Models, members: Members
+) -> list[dict[str, Any]]:
+    """Fitted estimators, each a record."""
+    return [models.record(each, members) for each in estimators]
+
+
+def estimators_of(records: list[Any], read: Read, trusted: Collection[str] = ()) -> list[Any]:
+    """Undo `estimators_record`; equal records are one object."""
+    done: dict[str, Any] = {}
+    for record in records:
+        key = json.dumps(record, sort_keys=True)
+        if key not in done:
+            done[key] = load_model(record, read, trusted)
+    return [done[json.dumps(record, sort_keys=True)] for record in records]
+
+
+def _kind(value: Any, kinds: dict[str, type]) -> str | None:
+    return next((name for name, kind in kinds.items() if type(value) is kind), None)

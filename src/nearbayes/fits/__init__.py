@@ -1,0 +1,1 @@
+"""How libraries fit: scikit-learn, XGBoost, LightGBM, AutoGluon."""

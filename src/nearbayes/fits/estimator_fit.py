@@ -1,0 +1,265 @@
+"""Fitting: how a scikit-learn estimator is cloned, seeded, weighted and fitted.
+
+The user's estimator is never touched: every fit is on a clone, with its own seed, on the user's
+kind of table.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn import get_config
+from sklearn.base import clone
+from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
+from sklearn.linear_model import (
+    ARDRegression,
+    BayesianRidge,
+    ElasticNet,
+    GammaRegressor,
+    Lasso,
+    LinearRegression,
+    LogisticRegression,
+    PoissonRegressor,
+    Ridge,
+    TweedieRegressor,
+)
+from sklearn.naive_bayes import BernoulliNB, CategoricalNB, GaussianNB, MultinomialNB
+from sklearn.pipeline import Pipeline
+from sklearn.utils.validation import has_fit_parameter
+
+from nearbayes.core.data import Counts, Data
+from nearbayes.core.schedule import Schedule, is_whole
+from nearbayes.core.tables import Table
+from nearbayes.fits.losses import variance_power
+from nearbayes.fits.targets import row_weights
+
+__all__ = ["EstimatorFit", "has_no_missing"]
+
+WEIGHTED_BOOSTING = ("catboost", "lightgbm", "xgboost")
+BOOSTING_LIBRARIES = (*WEIGHTED_BOOSTING, "ngboost")
+HISTOGRAM_BOOSTING = (HistGradientBoostingClassifier, HistGradientBoostingRegressor)
+# Estimators whose weights are exactly repeated rows. Others may take weights, too, but count rows
+# in minimum leaf sizes, subsamples or inner splits, so counts would change what they learn.
+EXACT_WITH_WEIGHTS = (BernoulliNB, CategoricalNB, GaussianNB, LogisticRegression, MultinomialNB)
+# Estimators for which the mean label of a row and its count say all that its labels say.
+EXACT_WITH_MEANS = (
+    ElasticNet,
+    GammaRegressor,
+    Lasso,
+    LinearRegression,
+    PoissonRegressor,
+    Ridge,
+    TweedieRegressor,
+)
+# Few parameters and light penalties, as they come: posteriors of these cover by themselves.
+LITTLE_BIAS = (*EXACT_WITH_WEIGHTS, LinearRegression, Ridge, BayesianRidge, ARDRegression)
+
+
+@dataclass(frozen=True)
+class EstimatorFit:
+    """The user's estimator and what its `fit` is called with.
+
+    Attributes
+    ----------
+    estimator : scikit-learn estimator
+    params : mapping
+        Further keyword arguments of `fit`, the same at every fit.
+    """
+
+    estimator: Any
+    params: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def normalises_weights(self) -> bool:
+        """Whether weights sum to n, so that penalties in units of rows keep their strength."""
+        return _library(self.estimator) in WEIGHTED_BOOSTING
+
+    @property
+    def accepts_counts(self) -> Counts:
+        """Which short form of repeated rows is exactly equivalent to them, if any."""
+        if type(self.estimator) in EXACT_WITH_MEANS:
+            return "means"
+        exact = type(self.estimator) in EXACT_WITH_WEIGHTS
+        # class_weight="balanced" counts rows, not weights
+        balanced = getattr(self.estimator, "class_weight", None) is not None
+        return "labels" if exact and not balanced else False
+
+    def for_table(self, table: Table) -> Self:
+        """How to fit rows of this table: may note what to check new rows against."""
+        return self
+
+    def check_inputs(self, table: Table) -> None:
+        """Refuse rows that the estimator would misread without a word."""
+
+    def with_outcomes(self, outcomes: Callable[[Table, NDArray[Any]], NDArray[Any]]) -> Self:
+        """How to fit other outcomes: with those of evaluation sets, a function of (x, y)."""
+        return self
+
+    def for_classes(self, classes: NDArray[Any]) -> tuple[Self, NDArray[Any]]:
+        """How to fit these classes, and what the estimator is to call them."""
+        return self, classes
+
+    @property
+    def is_flexible(self) -> bool:
+        """Whether the learner's bias is too large for its posterior's intervals to cover.
+
+        Linear models have next to none; Lasso, ElasticNet and scikit-learn's Poisson, gamma and
+        Tweedie regression do, by the penalty that is their default.
+        """
+        if isinstance(self.last, PoissonRegressor | GammaRegressor | TweedieRegressor):
+            return bool(self.last.alpha != 0)
+        return not isinstance(self.last, LITTLE_BIAS)
+
+    @property
+    def is_boosted(self) -> bool:
+        """Whether this is gradient-boosted trees."""
+        return (
+            isinstance(self.last, HISTOGRAM_BOOSTING) or _library(self.last) in BOOSTING_LIBRARIES
+        )
+
+    @property
+    def variance_power(self) -> float | None:
+        """Power of the mean that the variance of y is under the loss; see `losses`."""
+        return variance_power(self.last)
+
+    @property
+    def last(self) -> Any:
+        """The estimator, or the last step of a pipeline."""
+        pipeline = isinstance(self.estimator, Pipeline)
+        return self.estimator.steps[-1][1] if pipeline else self.estimator
+
+    def preferred_schedule(self, n_refits: int | None) -> Schedule:
+        """Equal blocks up to n imputed rows for boosted trees, else the optimal schedule.
+
+        Boosted trees drift when they are refitted on many more imputed rows than real ones, so a
+        long horizon costs them accuracy (docs/design.md).
+        """
+        if not self.is_boosted or n_refits == 0:
+            return Schedule.optimal(8 if n_refits is None else n_refits)
+        refits = 4 if n_refits is None else n_refits
+        if not is_whole(refits) or refits < 0:
+            raise ValueError(f"n_refits must be a whole number, 0 or more, got {n_refits!r}.")
+        return Schedule.arithmetic(horizon=1.0, block=1.0 / refits)
+
+    @cached_property
+    def seed_names(self) -> tuple[str, ...]:
+        """Seeds of the estimator and its parts."""
+        named = (name for name, _ in self._parameters("random_state"))
+        return (*named, *self._of_catboost("random_seed", "random_state"))
+
+    @cached_property
+    def thread_names(self) -> tuple[str, ...]:
+        """Parameters that say how many threads to use, of parts that joblib cannot tell.
+
+        scikit-learn's own estimators are capped by the executor.
+        """
+        named = (name for name, part in self._parameters("n_jobs") if not _is_from_sklearn(part))
+        return (*named, *self._of_catboost("thread_count"))
+
+    @cached_property
+    def leaf_sizes(self) -> dict[str, int]:
+        """Smallest leaves of histogram boosting, by full parameter name.
+
+        They count rows, and imputed rows repeat old inputs: kept as they are, leaves would shrink
+        to fewer and fewer distinct rows as data grows, and each refit would overfit more than the
+        last. They grow with the data instead (benchmarks/leaf_size.py).
+        """
+        return {
+            name: part.min_samples_leaf
+            for name, part in self._parameters("min_samples_leaf")
+            if isinstance(part, HISTOGRAM_BOOSTING)
+        }
+
+    def _parameters(self, name: str) -> Iterator[tuple[str, Any]]:
+        """Full names of the parameters called `name`, with the part each belongs to."""
+        parts = {"": self.estimator, **self.estimator.get_params(deep=True)}
+        for full in parts:
+            owner, _, last = full.rpartition("__")
+            if last == name:
+                yield full, parts[owner]
+
+    def _of_catboost(self, name: str, alias: str | None = None) -> Iterator[str]:
+        """Full names of a parameter of CatBoost, which lists only those that the user set."""
+        for prefix, part in {"": self.estimator, **self.estimator.get_params(deep=True)}.items():
+            if _library(part) == "catboost" and alias not in part.get_params():
+                yield f"{prefix}__{name}".removeprefix("__")
+
+    @property
+    def randomised(self) -> bool:
+        """Whether any part of the estimator has a `random_state`."""
+        return bool(self.seed_names)
+
+    @cached_property
+    def weight_name(self) -> str | None:
+        """Keyword that `fit` takes sample weights by; None if it takes none."""
+        if has_fit_parameter(self.estimator, "sample_weight"):
+            return "sample_weight"
+        if isinstance(self.estimator, Pipeline):
+            name, last = self.estimator.steps[-1]
+            if has_fit_parameter(last, "sample_weight"):
+                routed = get_config()["enable_metadata_routing"]
+                return "sample_weight" if routed else f"{name}__sample_weight"
+        return None
+
+    @property
+    def packages(self) -> tuple[str, ...]:
+        """Package that the estimator comes from, for the provenance."""
+        root = _library(self.estimator)
+        return () if root in ("sklearn", "__main__", "nearbayes") else (root,)
+
+    def fit(self, data: Data, seed: int, labels: NDArray[Any] | None = None) -> Any:
+        """Fit a clone with a fresh seed, on one thread.
+
+        XGBoost and LightGBM would start as many threads as there are cores, whatever limit their
+        thread pool has; beside other busy processes that is many times slower than one.
+
+        Parameters
+        ----------
+        data : Data
+        seed : int
+            For every `random_state` of the estimator and its parts.
+        labels : array, optional
+            Class labels that the codes in ``data.y`` stand for.
+        """
+        model = self.configured(seed, data.size / data.n)
+        rows = data.repeat() if data.count is not None and self.weight_name is None else data
+        y = rows.y if labels is None else labels[rows.y]
+        return model.fit(rows.x, y, **self._weights(rows), **self.params)
+
+    def configured(self, seed: int, growth: float = 1.0) -> Any:
+        """A clone with its seed, one thread, and leaves as large as `growth` of the data asks."""
+        seeds, threads = dict.fromkeys(self.seed_names, seed), dict.fromkeys(self.thread_names, 1)
+        leaves = {name: round(growth * size) for name, size in self.leaf_sizes.items()}
+        return clone(self.estimator).set_params(**seeds, **threads, **leaves)
+
+    def _weights(self, data: Data) -> dict[str, NDArray[np.float64]]:
+        """Sample weights as an argument of `fit`, where there are any to give."""
+        if self.weight_name is None:
+            return {}
+        if self.normalises_weights and data.size != data.n:
+            return {self.weight_name: row_weights(data)}
+        return {} if data.count is None else {self.weight_name: data.count}
+
+
+def _library(part: Any) -> str:
+    """Name of the package that an object's class comes from."""
+    return type(part).__module__.partition(".")[0]
+
+
+def _is_from_sklearn(part: Any) -> bool:
+    """Tell scikit-learn's estimators, subclasses too, from those that only share its base."""
+    shared = ("sklearn.base", "sklearn.utils")
+    modules = [each.__module__ for each in type(part).__mro__]
+    return any(name.startswith("sklearn.") and not name.startswith(shared) for name in modules)
+
+
+def has_no_missing(predictions: NDArray[np.float64], estimator: Any) -> NDArray[np.float64]:
+    """Give predictions back, or say that the estimator returned NaN."""
+    if not np.isfinite(predictions).all():
+        raise ValueError(f"{type(estimator).__name__} predicted NaN or infinity.")
+    return predictions

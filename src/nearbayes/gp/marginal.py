@@ -1,0 +1,213 @@
+r"""Marginal likelihood of Gaussian process regression, for rows with counts.
+
+With :math:`c_i` outcomes at row i, of mean :math:`\bar y_i`, and W the sum of squares of all
+outcomes around the means of their rows,
+
+.. math:: \log p(y) = \log N(\bar y; 0, K + \sigma^2 C^{-1})
+          - \tfrac12 \sum_i \left[(c_i - 1) \log 2\pi\sigma^2 + \log c_i\right]
+          - \frac{W}{2\sigma^2}
+
+so real and imputed outcomes at n rows cost what n outcomes cost, however many they are. The density
+is linear in the counts where the mean is the same, so that a row may be split into several with the
+same mean and fractions of its count: this pads draws to one shape, and so to one compilation.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from numpy.typing import NDArray
+
+from nearbayes.compiled.precision import compiled
+from nearbayes.gp.inverse import inverse_from_root
+from nearbayes.gp.kernels import KernelName, covariance
+from nearbayes.gp.lbfgs import minimise
+
+__all__ = ["Collapsed", "Model", "maximised", "negative_log_marginal", "predicted", "stacked"]
+
+Array = NDArray[np.float64]
+# Length scale in standard units, at which rows know nothing of each other already. Below it,
+# distances lose their last digits, and matrices of covariances their Cholesky decomposition.
+SHORTEST = 1e-3
+FLATTEST = 1e-3  # curvature per outcome that a search may begin with; at most the inverse
+
+
+@dataclass(frozen=True)
+class Model:
+    """What is known before any data: static, so that one compilation serves all draws.
+
+    Attributes
+    ----------
+    kernel : str
+    variance : float, optional
+        Prior variance of f(x); None learns it.
+    noise_floor : float
+        Smallest standard deviation of the noise.
+    """
+
+    kernel: KernelName
+    variance: float | None
+    noise_floor: float
+
+    def unpacked(self, logs: Any, n_columns: int) -> tuple[Any, Any, Any]:
+        """Length scales, noise variance and prior variance, from unbounded parameters."""
+        noise = self.noise_floor**2 + jnp.exp(2 * logs[n_columns])
+        learned = self.variance is None
+        return (
+            SHORTEST + jnp.exp(logs[:n_columns]),
+            noise,
+            jnp.exp(2 * logs[n_columns + 1]) if learned else self.variance,
+        )
+
+    def n_parameters(self, n_columns: int) -> int:
+        """Number of unbounded parameters."""
+        return n_columns + (2 if self.variance is None else 1)
+
+
+class Collapsed(NamedTuple):
+    """Outcomes at distinct rows, of one draw or, with a leading axis, of many."""
+
+    x: Any
+    mean: Any
+    count: Any
+    within: Any
+
+    def padded(self, size: int) -> Collapsed:
+        """The same data in `size` rows: the first is split into equal parts."""
+        more = size - len(self.mean)
+        if more == 0:
+            return self
+        count = np.append(self.count, np.zeros(more))
+        parts = np.append(np.arange(len(self.count), size), 0)
+        count[parts] = self.count[0] / (more + 1)
+        return Collapsed(
+            np.concatenate([self.x, np.repeat(self.x[:1], more, axis=0)]),
+            np.append(self.mean, np.full(more, self.mean[0])),
+            count,
+            self.within,
+        )
+
+
+def stacked(parts: list[Collapsed], size: int | None = None) -> Collapsed:
+    """Data of many draws with a leading axis, padded to the longest or to `size` rows."""
+    most = max(len(part.mean) for part in parts) if size is None else size
+    padded = [part.padded(most) for part in parts]
+    return Collapsed(*(np.stack(column) for column in zip(*padded, strict=True)))
+
+
+def negative_log_marginal(model: Model, logs: Any, data: Collapsed) -> Any:
+    """Minus the log marginal likelihood, per outcome."""
+    _, noise, _ = model.unpacked(logs, data.x.shape[-1])
+    matrix = _covariance_of_means(model, logs, data)
+    repeats = jnp.sum((data.count - 1) * jnp.log(2 * jnp.pi * noise) + jnp.log(data.count))
+    log_density = log_normal(matrix, data.mean) - (repeats + data.within / noise) / 2
+    return -log_density / data.count.sum()
+
+
+def _covariance_of_means(model: Model, logs: Any, data: Collapsed) -> Any:
+    r"""Covariance of the means per row, :math:`K + \sigma^2 C^{-1}`.
+
+    What numbers can tell apart is added to its diagonal, lest a prior variance that grows beyond
+    bounds, as where y is a line without noise, leaves a matrix without Cholesky decomposition.
+    """
+    scales, noise, variance = model.unpacked(logs, data.x.shape[-1])
+    matrix = variance * covariance(model.kernel, data.x / scales)
+    digits = len(matrix) * np.finfo(matrix.dtype).eps
+    return matrix + jnp.diag(noise / data.count + digits * variance)
+
+
+@jax.custom_vjp
+def log_normal(matrix: Any, y: Any) -> Any:
+    r"""Log density of y under N(0, matrix).
+
+    Its gradient :math:`\tfrac12 (\alpha\alpha^\top - M^{-1})`, :math:`\alpha = M^{-1} y`, is
+    cheaper than that of a Cholesky decomposition, which JAX would take.
+    """
+    return _log_normal(matrix, y)[0]
+
+
+def _log_normal(matrix: Any, y: Any) -> tuple[Any, tuple[Any, Any]]:
+    root = jnp.linalg.cholesky(matrix)
+    white = jax.scipy.linalg.solve_triangular(root, y, lower=True)
+    volume = jnp.log(jnp.diag(root)).sum() + len(y) / 2 * jnp.log(2 * jnp.pi)
+    return -white @ white / 2 - volume, (root, white)
+
+
+def _log_normal_gradient(kept: tuple[Any, Any], slope: Any) -> tuple[Any, Any]:
+    root, white = kept
+    alpha = jax.scipy.linalg.solve_triangular(root, white, lower=True, trans=1)
+    return slope * (jnp.outer(alpha, alpha) - inverse_from_root(root)) / 2, -slope * alpha
+
+
+log_normal.defvjp(_log_normal, _log_normal_gradient)
+
+
+@partial(compiled, static_argnames=("model", "max_steps", "tolerance"))
+def maximised(
+    model: Model,
+    starts: Any,
+    data: Collapsed,
+    inverse_hessians: Any = None,
+    *,
+    max_steps: int,
+    tolerance: float,
+) -> Any:
+    """Parameters of largest marginal likelihood for every draw (empirical Bayes).
+
+    `starts` has shape (n_draws, n_starts, n_parameters); the best end of each draw is given, a
+    `Minimum`, with its value, which is infinite if no start was any good, and the steps of all.
+    Refits begin with the `inverse_hessians` that the draws ended with, shape (n_draws,
+    n_parameters, n_parameters).
+    """
+
+    def ends_of(draw: tuple[Any, Collapsed, Any]) -> Any:
+        starts, data, inverse_hessian = draw
+        return jax.lax.map(
+            lambda start: minimise(
+                lambda logs: negative_log_marginal(model, logs, data),
+                start,
+                inverse_hessian,
+                max_steps=max_steps,
+                tolerance=tolerance,
+            ),
+            starts,
+        )
+
+    ends = jax.lax.map(ends_of, (starts, data, inverse_hessians))
+    value = jnp.where(jnp.isfinite(ends.value), ends.value, jnp.inf)
+    best = jnp.argmin(value, axis=1)
+    chosen = jax.vmap(lambda place, end: jax.tree.map(lambda leaf: leaf[place], end))(best, ends)
+    return chosen._replace(
+        value=jnp.min(value, axis=1),
+        steps=ends.steps.sum(axis=1),
+        inverse_hessian=jax.lax.map(_believed, chosen.inverse_hessian),
+    )
+
+
+def _believed(inverse_hessian: Any) -> Any:
+    """Positive definite, and with no direction so flat that a step along it leads far away."""
+    values, vectors = jnp.linalg.eigh(inverse_hessian)
+    bounded = jnp.clip(values, FLATTEST, 1 / FLATTEST)
+    return (vectors * bounded) @ vectors.T
+
+
+@partial(compiled, static_argnames=("model",))
+def predicted(model: Model, logs: Any, data: Collapsed, x: Any) -> tuple[Any, Any, Any]:
+    """Mean and variance of f(x), and the noise variance, for every draw: (n_draws, n_rows)."""
+
+    def one(draw: tuple[Any, Collapsed, Any]) -> tuple[Any, Any, Any]:
+        logs, data, x = draw
+        scales, noise, variance = model.unpacked(logs, data.x.shape[-1])
+        cross = variance * covariance(model.kernel, data.x / scales, x / scales)
+        root = jnp.linalg.cholesky(_covariance_of_means(model, logs, data))
+        white = jax.scipy.linalg.solve_triangular(root, cross, lower=True)
+        mean = white.T @ jax.scipy.linalg.solve_triangular(root, data.mean, lower=True)
+        left = variance - jnp.sum(white**2, axis=0)
+        return mean, jnp.maximum(left, 0.0), noise
+
+    return jax.lax.map(one, (logs, data, x))  # type: ignore[no-any-return]

@@ -1,0 +1,311 @@
+"""EmpiricalBayesGP: Gaussian process regression with learned hyperparameters, in JAX."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator, RegressorMixin
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from nearbayes.compiled.precision import Precision, computing_in
+from nearbayes.core.data import Data
+from nearbayes.core.protocols import Rng
+from nearbayes.core.seeds import Seeds
+from nearbayes.gp.kernels import KernelName, check_kernel
+from nearbayes.gp.lbfgs import Minimum
+from nearbayes.gp.marginal import (
+    Collapsed,
+    Model,
+    maximised,
+    negative_log_marginal,
+    predicted,
+    stacked,
+)
+
+__all__ = ["EmpiricalBayesGP", "Fitted", "Scaling", "fitted_many", "predict_many"]
+
+Array = NDArray[np.float64]
+ROWS_AT_ONCE = 2_000
+SPREAD = 0.5  # of the logarithms of random starts
+SLACK = 10.0
+
+
+@dataclass(frozen=True)
+class Scaling:
+    """Means and standard deviations of real rows: everything inside has mean 0 and variance 1."""
+
+    x_mean: Array
+    x_sd: Array
+    y_mean: float
+    y_sd: float
+
+    @classmethod
+    def of(cls, x: Array, y: Array, count: Array) -> Scaling:
+        """Scaling of rows with counts; a constant column stays constant, a constant y is refused.
+
+        Units may be wild: what is subtracted first is the mean, so that nothing is lost.
+        """
+        x_mean, y_mean = np.average(x, axis=0, weights=count), np.average(y, weights=count)
+        with np.errstate(over="ignore"):  # is refused below
+            x_sd = np.sqrt(np.average((x - x_mean) ** 2, axis=0, weights=count))
+            y_sd = float(np.sqrt(np.average((y - y_mean) ** 2, weights=count)))
+        if not (np.isfinite(x_sd).all() and np.isfinite(y_sd)):
+            raise ValueError(
+                "X and y must be finite and not too large to be squared: rescale them."
+            )
+        if y_sd <= 1e-12 * abs(y_mean) or y_sd == 0:
+            raise ValueError(
+                f"y is constant ({y_mean:g} in every row): a Gaussian process has nothing to learn."
+            )
+        flat = x_sd <= 1e-12 * np.abs(x_mean)
+        return cls(x_mean, np.where(flat | (x_sd == 0), 1.0, x_sd), float(y_mean), y_sd)
+
+    def inputs(self, x: Array) -> Array:
+        """Inputs in standard units."""
+        return np.asarray((x - self.x_mean) / self.x_sd)
+
+    def outcomes(self, y: Array) -> Array:
+        """Outcomes in standard units."""
+        return np.asarray((y - self.y_mean) / self.y_sd)
+
+
+@dataclass(frozen=True, eq=False)
+class Fitted:
+    """Learned hyperparameters of one fit, and the data that it predicts from, in standard units.
+
+    Attributes
+    ----------
+    logs : array of shape (n_parameters,)
+        Unbounded parameters; see `Model.unpacked`.
+    data : Collapsed
+    value : float
+        Minus the log marginal likelihood, per outcome.
+    steps : int
+    inverse_hessian : array of shape (n_parameters, n_parameters)
+        Of `value`, about; the next search of a draw begins with it.
+    """
+
+    logs: Array
+    data: Collapsed
+    value: float
+    steps: int
+    inverse_hessian: Array
+
+
+class EmpiricalBayesGP(RegressorMixin, BaseEstimator):  # type: ignore[misc]
+    r"""Gaussian process regression whose hyperparameters maximise the marginal likelihood.
+
+    A length scale per column (ARD), the noise and, unless it is given, the prior variance are
+    learned by L-BFGS in float64; inputs and outcomes are standardised first. As the estimator of
+    `nearbayes.PosteriorRegressor`, all draws are refitted in one compiled program, each from where
+    it was, and rows drawn from an urn are counted, not repeated.
+
+    Parameters
+    ----------
+    kernel : "matern12", "matern32", "matern52" or "rbf"
+    variance : float, optional
+        Prior variance of f(x) in units of the variance of y; None learns it. The paper's
+        experiment has 1.
+    noise_floor : float
+        Smallest standard deviation of the noise, in units of that of y. Without one, the
+        marginal likelihood of few rows is largest where they are interpolated, and test
+        densities there are beyond all measure.
+    initial : "default" or "random"
+        Where the search starts: at 1 for everything, or at random around that.
+    n_restarts : int
+        Further random starts; the best end counts.
+    max_steps, tolerance : int, float
+        When a search ends: so many steps of L-BFGS, or a gradient per outcome so small. Refits of a
+        posterior end at ten times that: no draw need be nearer to its optimum than draws are to
+        each other.
+    precision : "float64" or "float32"
+    random_state : None, int, numpy Generator or RandomState
+
+    Attributes
+    ----------
+    length_scale_ : array of shape (n_columns,)
+        In the units of X; infinite for a constant column, never below a thousandth of its standard
+        deviation.
+    noise_, variance_ : float
+        Standard deviation of the noise and prior variance of f(x), in the units of y.
+    log_marginal_likelihood_ : float
+
+    Examples
+    --------
+    >>> import nearbayes as nb
+    >>> X = np.random.default_rng(0).uniform(0, 6, size=(40, 1))
+    >>> y = np.sin(X[:, 0]) + 0.3 * np.random.default_rng(1).normal(size=40)
+    >>> model = nb.gp.EmpiricalBayesGP().fit(X, y)
+    >>> bool(0.2 < model.noise_ < 0.4)
+    True
+    """
+
+    def __init__(
+        self,
+        kernel: KernelName = "matern32",
+        *,
+        variance: float | None = None,
+        noise_floor: float = 0.01,
+        initial: Literal["default", "random"] = "default",
+        n_restarts: int = 0,
+        max_steps: int = 200,
+        tolerance: float = 1e-4,
+        precision: Precision = "float64",
+        random_state: Any = None,
+    ) -> None:
+        self.kernel = kernel
+        self.variance = variance
+        self.noise_floor = noise_floor
+        self.initial = initial
+        self.n_restarts = n_restarts
+        self.max_steps = max_steps
+        self.tolerance = tolerance
+        self.precision = precision
+        self.random_state = random_state
+
+    @property
+    def model(self) -> Model:
+        """What is known before any data, checked."""
+        check_kernel(self.kernel)
+        if self.variance is not None and not 0 < self.variance < np.inf:
+            raise ValueError(f"variance must be None or a positive number, got {self.variance!r}.")
+        if not 0 < self.noise_floor < 1:
+            raise ValueError(f"noise_floor must be between 0 and 1, got {self.noise_floor!r}.")
+        if self.initial not in ("default", "random"):
+            raise ValueError(f"initial must be 'default' or 'random', got {self.initial!r}.")
+        return Model(self.kernel, self.variance, self.noise_floor)
+
+    def fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> EmpiricalBayesGP:
+        """Learn the hyperparameters; `sample_weight` counts rows."""
+        rows, outcomes = validate_data(self, X, y, dtype=np.float64, y_numeric=True)
+        data = Data.of(rows, outcomes, sample_weight)
+        scaling = Scaling.of(data.x, data.y, data.counts)
+        starts = self.starts(data.x.shape[1], Seeds(self.random_state).shared())
+        part = _standardised(data, scaling)
+        return self.with_fit(fitted_many(self, starts[None], [part])[0], scaling)
+
+    def with_fit(self, fitted: Fitted, scaling: Scaling) -> EmpiricalBayesGP:
+        """Take over a fit."""
+        n_columns = len(scaling.x_mean)
+        self.fitted_, self.scaling_, self.n_features_in_ = fitted, scaling, n_columns
+        with computing_in("float64"):
+            unpacked = self.model.unpacked(fitted.logs, n_columns)
+        scales, noise, variance = (np.asarray(part) for part in unpacked)
+        constant = np.ptp(np.asarray(fitted.data.x), axis=0) == 0
+        self.length_scale_ = np.where(constant, np.inf, scales * scaling.x_sd)
+        self.noise_ = float(np.sqrt(noise) * scaling.y_sd)
+        self.variance_ = float(variance * scaling.y_sd**2)
+        total = float(np.sum(fitted.data.count))
+        self.log_marginal_likelihood_ = -total * (fitted.value + np.log(scaling.y_sd))
+        return self
+
+    def starts(self, n_columns: int, rng: Rng) -> Array:
+        """Where searches start, shape (1 + n_restarts, n_parameters): logarithms."""
+        size = (1 + self.n_restarts, self.model.n_parameters(n_columns))
+        starts = SPREAD * rng.standard_normal(size)
+        if self.initial == "default":
+            starts[0] = 0.0
+        return np.asarray(starts)
+
+    def condition(
+        self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None
+    ) -> EmpiricalBayesGP:
+        """The same hyperparameters, predicting from other data; the model itself stays as it is.
+
+        A draw of a posterior predicts from real and imputed rows: it is one function that the data
+        allow. Given the real rows alone, it is one choice of hyperparameters that they allow, and
+        predictions average over less chance.
+        """
+        check_is_fitted(self, "fitted_")
+        rows, outcomes = validate_data(self, X, y, dtype=np.float64, y_numeric=True, reset=False)
+        data = Data.of(rows, outcomes, sample_weight)
+        part = _standardised(data, self.scaling_)
+        with computing_in(self.precision):
+            value = float(negative_log_marginal(self.model, self.fitted_.logs, part))
+        given = replace(self.fitted_, data=part, value=value)
+        return type(self)(**self.get_params()).with_fit(given, self.scaling_)
+
+    def predict(self, X: Any, return_std: bool = False) -> Any:
+        """Mean of f(x), and the standard deviation of a new y there, noise included."""
+        check_is_fitted(self, "fitted_")
+        rows = validate_data(self, X, dtype=np.float64, reset=False)
+        mean, variance, noise = predict_many(self, [self.fitted_], self.scaling_, rows[None])
+        if not return_std:
+            return mean[0]
+        return mean[0], np.sqrt(variance[0] + noise[0])
+
+
+def _standardised(data: Data, scaling: Scaling) -> Collapsed:
+    """Data in standard units, one outcome per row."""
+    return Collapsed(scaling.inputs(data.x), scaling.outcomes(data.y), data.counts, 0.0)
+
+
+def fitted_many(
+    estimator: EmpiricalBayesGP,
+    starts: Array,
+    parts: list[Collapsed],
+    size: int | None = None,
+    before: Sequence[Fitted] | None = None,
+) -> list[Fitted]:
+    """Fit many data sets at once, from `starts` of shape (n_draws, n_starts, n_parameters).
+
+    They are padded to `size` rows. Refits know the fits `before`, and may end with a gradient
+    `SLACK` times as large: more rows are to come.
+    """
+    known = None if before is None else np.stack([fit.inverse_hessian for fit in before])
+    with computing_in(estimator.precision):
+        found = maximised(
+            estimator.model,
+            starts,
+            stacked(parts, size),
+            known,
+            max_steps=estimator.max_steps,
+            tolerance=estimator.tolerance * (1.0 if before is None else SLACK),
+        )
+    found = Minimum(*(np.asarray(part, dtype=np.float64) for part in found))
+    if not np.isfinite(found.value).all():
+        raise FloatingPointError(
+            "the marginal likelihood is not finite at any start: X may hold rows that differ by "
+            "less than numbers can, or noise_floor is too small for this precision; raise it."
+        )
+    return [
+        Fitted(logs, part, float(value), int(steps), curvature)
+        for part, logs, value, steps, curvature in zip(parts, *found, strict=True)
+    ]
+
+
+def predict_many(
+    estimator: EmpiricalBayesGP,
+    fits: list[Fitted],
+    scaling: Scaling,
+    x: Array,
+    size: int | None = None,
+) -> tuple[Array, Array, Array]:
+    """Mean and variance of f(x), shape (n_fits, n_rows), and noise variance (n_fits, 1).
+
+    `x` has shape (n_fits, n_rows, n_columns), in the units of the user; so has what is given.
+    """
+    data = stacked([fit.data for fit in fits], size)
+    logs = np.stack([fit.logs for fit in fits])
+    means, variances = [], []
+    for start in range(0, max(x.shape[1], 1), ROWS_AT_ONCE):
+        rows = scaling.inputs(x[:, start : start + ROWS_AT_ONCE])
+        with computing_in(estimator.precision):
+            mean, variance, noise = predicted(estimator.model, logs, data, rows)
+        means.append(np.asarray(mean, dtype=np.float64))
+        variances.append(np.asarray(variance, dtype=np.float64))
+    mean = scaling.y_mean + scaling.y_sd * np.concatenate(means, axis=1)
+    if not np.isfinite(mean).all():
+        raise FloatingPointError(
+            "predictions are not finite: raise noise_floor, or use precision='float64'."
+        )
+    unit = scaling.y_sd**2
+    return (
+        mean,
+        unit * np.concatenate(variances, axis=1),
+        unit * np.asarray(noise, dtype=np.float64)[:, None],
+    )

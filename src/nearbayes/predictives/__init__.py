@@ -1,0 +1,1 @@
+"""What is around a prediction: noise, counts, classes."""

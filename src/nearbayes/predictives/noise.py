@@ -1,0 +1,316 @@
+"""Noise: what a regressor's prediction leaves out, learned from out-of-fold residuals.
+
+Training residuals of a flexible model are too small, so residuals always come from models that did
+not see their row, and from real rows only. The noise level is part of the model: as rows are
+imputed it moves by the same sequential maximum likelihood as everything else (eq. seq-MLE-EF), so
+draws differ in their noise, too.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any, Literal, Protocol, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.spatial import KDTree
+from sklearn.model_selection import KFold
+
+from nearbayes.core.data import Data, Rows
+from nearbayes.core.protocols import Rng
+from nearbayes.core.seeds import integer_seed
+from nearbayes.core.tables import Table
+from nearbayes.fits.estimator_fit import EstimatorFit, has_no_missing
+from nearbayes.predictives.positive import COUNTS, GAMMA, PowerNoise, check_positive
+from nearbayes.predictives.predictive import Empirical, Frozen, Normal, Predictive, Simulated
+
+__all__ = ["Noise", "NoiseName", "learn_noise", "out_of_fold"]
+
+Array = NDArray[np.float64]
+NoiseName = Literal[
+    "auto", "gaussian", "residual", "heteroscedastic", "poisson", "gamma", "tweedie", "estimator"
+]
+NAMES = get_args(NoiseName)
+POWERS = {"poisson": COUNTS, "gamma": GAMMA, "tweedie": 1.5}
+N_FOLDS = 10  # with 5, models that see a fifth less than the fit itself err visibly more
+NOT_NORMAL = 0.001  # p-value under which "auto" takes residuals for not normal
+
+
+class Noise(Protocol):
+    """Distribution of y around a prediction."""
+
+    def around(self, estimator: Any, x: Table, mean: Array) -> Predictive:
+        """Distribution of y at `x`, where the fitted `estimator` predicts `mean`."""
+
+    def updated(self, x: Rows, y: Array, mean: Array, share: float) -> Noise:
+        """Noise after imputed y at `x`, around `mean`, that make up `share` of all rows."""
+
+
+@dataclass(frozen=True)
+class GaussianNoise:
+    """The same normal noise everywhere; outputs may be correlated.
+
+    Attributes
+    ----------
+    covariance : array of shape (n_outputs, n_outputs)
+    """
+
+    covariance: Array
+
+    @classmethod
+    def learned(cls, residuals: Array, weights: Array) -> GaussianNoise:
+        """Second moments of out-of-fold residuals."""
+        return cls(_second_moment(residuals, weights))
+
+    def around(self, estimator: Any, x: Table, mean: Array) -> Normal:
+        """N(mean, covariance)."""
+        sd = np.sqrt(np.diag(self.covariance))
+        if mean.ndim == 1:
+            return Normal(mean, sd[0])
+        return Normal(mean, sd, _correlation_root(self.covariance))
+
+    def updated(self, x: Rows, y: Array, mean: Array, share: float) -> GaussianNoise:
+        """Sequential maximum likelihood of the covariance (eq. seq-MLE-EF)."""
+        new = _second_moment(y - mean, np.ones(len(y)))
+        return GaussianNoise(self.covariance + share * (new - self.covariance))
+
+
+@dataclass(frozen=True)
+class ResidualNoise:
+    """Residuals resampled: any shape of noise, the same everywhere.
+
+    Attributes
+    ----------
+    residuals : array of shape (m,) or (m, n_outputs)
+    weights : array of shape (m,), summing to 1
+    """
+
+    residuals: Array
+    weights: Array
+
+    @classmethod
+    def learned(cls, residuals: Array, weights: Array) -> ResidualNoise:
+        """Out-of-fold residuals, centred: a constant offset is the model's to learn."""
+        shares = weights / weights.sum()
+        centred = residuals - shares @ residuals
+        return cls(centred, shares)
+
+    def around(self, estimator: Any, x: Table, mean: Array) -> Empirical:
+        """Mean plus a residual."""
+        return Empirical(mean, self.residuals, self.weights)
+
+    def updated(self, x: Rows, y: Array, mean: Array, share: float) -> ResidualNoise:
+        """Polya urn over residuals: those drawn become likelier."""
+        drawn = np.bincount(_nearest(self.residuals, y - mean), minlength=len(self.weights))
+        return replace(self, weights=self.weights + share * (drawn / drawn.sum() - self.weights))
+
+
+@dataclass(frozen=True)
+class HeteroscedasticNoise:
+    """Normal noise whose variance depends on x.
+
+    The variance is ``level * exp(slope * g(x))``, where g is the user's own kind of estimator,
+    fitted to log squared out-of-fold residuals. `slope`, from out-of-fold predictions of g, is
+    between 0 and 1: where g predicts nothing, noise is the same everywhere.
+
+    Attributes
+    ----------
+    log_square : fitted estimator
+    slope, level : array of shape (n_outputs,)
+    """
+
+    log_square: Any
+    slope: Array
+    level: Array
+
+    @classmethod
+    def learned(
+        cls, fitting: EstimatorFit, data: Data, residuals: Array, rng: Rng
+    ) -> HeteroscedasticNoise:
+        """Fit the log squared residuals, shrunk by how well they are predicted out of fold."""
+        squares = residuals**2
+        floor = 1e-6 * squares.mean(axis=0) + np.finfo(float).tiny
+        logs = Data(data.table, data.index, np.log(squares + floor), data.count)
+        fitting = fitting.with_outcomes(_log_squares(fitting, data, floor, rng))
+        seen = out_of_fold(fitting, logs, rng)
+        slope = _shrinkage(seen, logs.y, data.counts)
+        level = np.average(squares / np.exp(slope * seen), axis=0, weights=data.counts)
+        model = fitting.fit(logs, integer_seed(rng))
+        return cls(model, np.atleast_1d(slope), np.atleast_1d(level))
+
+    def around(self, estimator: Any, x: Table, mean: Array) -> Normal:
+        """N(mean, variance at x)."""
+        return Normal(mean, np.sqrt(self.variance_at(x, mean.shape)))
+
+    def variance_at(self, x: Table, shape: tuple[int, ...]) -> Array:
+        """Noise variance, one per row and output."""
+        g = np.asarray(self.log_square.predict(x)).reshape(shape)
+        return np.asarray(self.level * np.exp(self.slope * g))
+
+    def updated(self, x: Rows, y: Array, mean: Array, share: float) -> HeteroscedasticNoise:
+        """Sequential maximum likelihood of the level; the shape over x stays."""
+        shape = (-1, *y.shape[1:])
+        ratio = (y - mean) ** 2 / x.repeat(self.variance_at(x.distinct, shape))
+        return replace(self, level=self.level * (1 + share * (ratio.mean(axis=0) - 1)))
+
+
+@dataclass(frozen=True)
+class OwnNoise:
+    """The estimator's own distribution: ``predict(X, return_std=True)`` or ``pred_dist(X)``."""
+
+    def around(self, estimator: Any, x: Table, mean: Array) -> Normal | Frozen:
+        """Ask the estimator; `mean` is its prediction."""
+        if hasattr(estimator, "pred_dist"):
+            return Frozen(mean, estimator.pred_dist(x).dist, np.zeros(len(mean)))
+        _, sd = estimator.predict(x, return_std=True)
+        return Normal(mean, np.asarray(sd).reshape(mean.shape))
+
+    def updated(self, x: Rows, y: Array, mean: Array, share: float) -> OwnNoise:
+        """Nothing to move: the estimator's refit does it."""
+        return self
+
+
+@dataclass(frozen=True)
+class FunctionNoise:
+    """The user's function of mean, inputs and rng."""
+
+    function: Callable[[Array, Table, Rng], Any]
+
+    def around(self, estimator: Any, x: Table, mean: Array) -> Simulated:
+        """Outcomes known by samples alone."""
+        return Simulated(mean, x, self.function)
+
+    def updated(self, x: Rows, y: Array, mean: Array, share: float) -> FunctionNoise:
+        """Nothing to move: the function is the user's."""
+        return self
+
+
+def learn_noise(
+    noise: NoiseName | Callable[..., Any], fitting: EstimatorFit, data: Data, rng: Rng
+) -> Noise:
+    """Learn a noise model from real rows.
+
+    Parameters
+    ----------
+    noise : name or callable
+        "auto" is the distribution of the estimator's loss, where it is one of counts or of
+        positive outcomes; else "gaussian", or "residual" where residuals are clearly not normal.
+    fitting : EstimatorFit
+        How to fit the user's estimator.
+    data : Data
+        Real rows.
+    rng : numpy.random.Generator
+    """
+    if callable(noise):
+        return FunctionNoise(noise)
+    if noise not in NAMES:
+        raise ValueError(
+            f"noise must be one of {', '.join(map(repr, NAMES))} or a function of (mean, x, rng), "
+            f"got {noise!r}."
+        )
+    if noise == "estimator":
+        _check_has_distribution(fitting.estimator)
+        return OwnNoise()
+    power = _power(noise, fitting)
+    if power is not None:
+        check_positive(data.y, power)
+    predicted = out_of_fold(fitting, data, rng)
+    if power is not None:
+        return PowerNoise.learned(power, data.y, predicted, data.counts)
+    residuals = data.y - predicted
+    if noise == "residual" or (noise == "auto" and _not_normal(residuals, data.counts)):
+        return ResidualNoise.learned(residuals, data.counts)
+    if noise == "heteroscedastic":
+        return HeteroscedasticNoise.learned(fitting, data, residuals, rng)
+    return GaussianNoise.learned(residuals, data.counts)
+
+
+def _power(noise: str, fitting: EstimatorFit) -> float | None:
+    """Power of the mean that the variance is, for counts and positive outcomes."""
+    own = fitting.variance_power
+    if noise == "auto" or (noise == "tweedie" and own is not None):
+        return own
+    return POWERS.get(noise)
+
+
+def out_of_fold(fitting: EstimatorFit, data: Data, rng: Rng) -> Array:
+    """Predict every real row by a model that did not see it, shape of ``data.y``."""
+    n = len(data.y)
+    folds = KFold(min(N_FOLDS, n), shuffle=True, random_state=integer_seed(rng))
+    predicted = np.empty(data.y.shape)
+    for train, test in folds.split(np.zeros(n)):
+        model = fitting.fit(data.select(train), integer_seed(rng))
+        held_out = data.select(test)
+        there = np.asarray(model.predict(held_out.x), dtype=np.float64)
+        predicted[test] = has_no_missing(there, model).reshape(held_out.y.shape)
+    return predicted
+
+
+def _log_squares(
+    fitting: EstimatorFit, data: Data, floor: Array, rng: Rng
+) -> Callable[[Table, Array], Array]:
+    """Log squared residuals at rows that are no training data, for rounds to be chosen on."""
+    fitted: list[Any] = []  # at most one model, and none where there is no evaluation set
+
+    def log_squares(x: Table, y: Array) -> Array:
+        if not fitted:
+            fitted.append(fitting.fit(data, integer_seed(rng)))
+        residuals = np.asarray(y, dtype=np.float64) - fitted[0].predict(x)
+        return np.asarray(np.log(residuals**2 + floor))
+
+    return log_squares
+
+
+def _check_has_distribution(estimator: Any) -> None:
+    has_std = "return_std" in inspect.signature(estimator.predict).parameters
+    if not has_std and not hasattr(estimator, "pred_dist"):
+        raise ValueError(
+            f"noise='estimator' needs predict(X, return_std=True) or pred_dist(X), but "
+            f"{type(estimator).__name__} has neither: use noise='gaussian'."
+        )
+
+
+def _not_normal(residuals: Array, weights: Array) -> bool:
+    """Whether skewness and kurtosis of any output's residuals speak against a normal (Jarque-Bera).
+
+    Few rows seldom do, and then a normal is safer than the quantiles of a handful of residuals.
+    SciPy's test knows no weights.
+    """
+    shares, columns = weights / weights.sum(), residuals.reshape(len(residuals), -1)
+    gap = columns - shares @ columns
+    sd = np.sqrt(shares @ gap**2)
+    white = gap[:, sd > 0] / sd[sd > 0]
+    skewness, kurtosis = shares @ white**3, shares @ white**4
+    statistic = weights.sum() / 6 * (skewness**2 + (kurtosis - 3) ** 2 / 4)
+    return bool(np.any(np.exp(-statistic / 2) < NOT_NORMAL))  # chi-squared, 2 degrees of freedom
+
+
+def _second_moment(residuals: Array, weights: Array) -> Array:
+    columns = residuals.reshape(len(residuals), -1)
+    return np.asarray((columns * weights[:, None]).T @ columns / weights.sum())
+
+
+def _correlation_root(covariance: Array) -> Array:
+    """Cholesky root of the correlation; an output without noise correlates with nothing."""
+    sd = np.sqrt(np.diag(covariance))
+    safe = np.where(sd > 0, sd, 1.0)
+    correlation = covariance / np.outer(safe, safe)
+    np.fill_diagonal(correlation, 1.0)
+    ridge = 1e-10 * np.eye(len(sd))  # outputs that are copies of each other
+    return np.linalg.cholesky(correlation + ridge)
+
+
+def _nearest(pool: Array, values: Array) -> NDArray[np.intp]:
+    """Index of the nearest entry: y - mean is a residual of the pool up to rounding error."""
+    tree = KDTree(pool.reshape(len(pool), -1))
+    return np.asarray(tree.query(values.reshape(len(values), -1))[1], dtype=np.intp)
+
+
+def _shrinkage(predicted: Array, target: Array, weights: Array) -> Array:
+    """Least-squares slope of target on prediction, kept between 0 and 1."""
+    gap = predicted - np.average(predicted, axis=0, weights=weights)
+    spread = np.average(gap**2, axis=0, weights=weights)
+    slope = np.average(gap * target, axis=0, weights=weights) / np.where(spread > 0, spread, 1.0)
+    return np.clip(slope, 0.0, 1.0)
