@@ -41,7 +41,7 @@ def grown(algorithm: Any, data: Data, model: Any, horizon: int) -> tuple[Data, B
     size = int(horizon * data.n)
     x = Urn().sample(data, size, rng)
     block = Block(x, algorithm.sample(model, x, rng), data.size + size)
-    return data.extend(block, algorithm.accepts_counts), block
+    return data.extend(block, algorithm.traits.counts), block
 
 
 def refit_cost(name: str, algorithm: Any, X: np.ndarray, y: np.ndarray) -> None:

@@ -1,4 +1,4 @@
-"""A new algorithm in one file: copy this, fill in the three verbs, add it to the contracts.
+"""A new algorithm in one file: copy this, fill in the three verbs, register it.
 
 The example is a polynomial with Laplace noise. A model is any value that pickles; no verb changes
 what it is given; all randomness comes from `rng`.
@@ -13,11 +13,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 import nearbayes as nb
-from nearbayes.core.data import Block, Counts, Data, Rows
+from nearbayes.core.data import Block, Data, Rows
 
 
 @dataclass(frozen=True)
-class LaplacePolynomial:
+class LaplacePolynomial(nb.Algorithm):
     """Least-squares polynomial in one input, with Laplace noise.
 
     Parameters
@@ -26,8 +26,11 @@ class LaplacePolynomial:
     """
 
     degree: int = 2
-    accepts_counts: Counts = False  # "labels" or "means" if weights are exactly repeated rows
-    randomised: bool = False  # True if the first fit differs from draw to draw
+
+    @property
+    def traits(self) -> nb.Traits:
+        """Optional: what the engine may rely on; see `nearbayes.Traits`."""
+        return nb.Traits(counts=False, randomised=False)
 
     def fit(self, data: Data, rng: np.random.Generator) -> tuple[NDArray[Any], float]:
         """A_0: coefficients and noise scale from the real rows."""
@@ -39,7 +42,7 @@ class LaplacePolynomial:
     def refit(
         self, data: Data, new: Block, model: Any, rng: np.random.Generator
     ) -> tuple[NDArray[Any], float]:
-        """A: the same on real and imputed rows; `model` would be there to start from."""
+        """A, optional: the same on real and imputed rows; `model` is there to start from."""
         return self.fit(data, rng)
 
     def sample(self, model: Any, x: Rows, rng: np.random.Generator) -> NDArray[np.float64]:

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 from stochtree import BARTModel
 
-from nearbayes.core.credible import credible_interval
+from nearbayes.draws.credible import credible_interval
 
 Array = NDArray[np.float64]
 

@@ -19,7 +19,7 @@ from experiments.runner.datasets import load
 from experiments.runner.pictures import save
 from experiments.runner.run import commit
 from experiments.runner.tables import markdown
-from nearbayes.core.credible import Functional
+from nearbayes.draws.credible import Functional
 
 # the paper's setting (facts H1); it made 400 draws
 TREES = {"max_depth": 7, "n_estimators": 200, "learning_rate": 0.15}

@@ -11,24 +11,29 @@ from nearbayes.algorithms.families import SequentialMLE
 from nearbayes.algorithms.functions import algorithm
 from nearbayes.core import inputs
 from nearbayes.core.data import Data
-from nearbayes.core.engine import martingale_posterior
-from nearbayes.core.paths import martingale_paths
+from nearbayes.core.engine import DrawWarning
+from nearbayes.core.martingale import martingale_paths, martingale_posterior
 from nearbayes.core.posterior import Posterior
+from nearbayes.core.protocols import Algorithm, ChunkAlgorithm, Traits
 from nearbayes.core.schedule import Schedule
 from nearbayes.estimators import PosteriorClassifier, PosteriorRegressor, load
 
 __version__ = "0.1.0.dev0"
 
 __all__ = [
+    "Algorithm",
+    "ChunkAlgorithm",
     "ClassifierAlgorithm",
     "Data",
     "DensityAlgorithm",
+    "DrawWarning",
     "Posterior",
     "PosteriorClassifier",
     "PosteriorRegressor",
     "RegressorAlgorithm",
     "Schedule",
     "SequentialMLE",
+    "Traits",
     "algorithm",
     "baselines",
     "families",

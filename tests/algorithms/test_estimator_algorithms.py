@@ -72,19 +72,19 @@ def test_classifiers_refuse_what_they_cannot_do():
         prepared_classifier(GaussianNB(), np.full(60, 7))
 
 
-def test_who_accepts_counts():
-    assert ClassifierAlgorithm.of(LogisticRegression()).accepts_counts == "labels"
+def test_who_takes_counts():
+    assert ClassifierAlgorithm.of(LogisticRegression()).traits.counts == "labels"
     balanced = LogisticRegression(class_weight="balanced")
-    assert ClassifierAlgorithm.of(balanced).accepts_counts is False
-    assert ClassifierAlgorithm.of(RandomForestClassifier()).accepts_counts is False
+    assert ClassifierAlgorithm.of(balanced).traits.counts is False
+    assert ClassifierAlgorithm.of(RandomForestClassifier()).traits.counts is False
 
     class Subclass(LogisticRegression):
         """May do anything with its weights."""
 
-    assert ClassifierAlgorithm.of(Subclass()).accepts_counts is False
-    assert RegressorAlgorithm.of(Ridge()).accepts_counts == "means"
-    assert RegressorAlgorithm.of(RidgeCV()).accepts_counts is False
-    assert DensityAlgorithm.of(GaussianMixture()).accepts_counts is False
+    assert ClassifierAlgorithm.of(Subclass()).traits.counts is False
+    assert RegressorAlgorithm.of(Ridge()).traits.counts == "means"
+    assert RegressorAlgorithm.of(RidgeCV()).traits.counts is False
+    assert DensityAlgorithm.of(GaussianMixture()).traits.counts is False
 
 
 @pytest.mark.parametrize("kind", EXACT_WITH_MEANS)

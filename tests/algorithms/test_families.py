@@ -3,7 +3,8 @@ import pytest
 
 import nearbayes as nb
 from nearbayes import families
-from nearbayes.core.data import Block, Data, Rows
+from nearbayes.core.data import Blocks, Data, Repeated, Rows
+from nearbayes.core.seeds import Seeds
 
 COVARIANCE = np.array([[2.0, 0.6], [0.6, 1.0]])
 FAMILIES = {
@@ -19,6 +20,7 @@ FAMILIES = {
 }
 every_family = pytest.mark.parametrize("name", FAMILIES)
 K = 40_000
+STREAMS = Seeds(0).streams(range(3), 0)
 
 
 @every_family
@@ -46,28 +48,50 @@ def test_the_fit_is_the_mean_statistic_and_weights_count(name):
     z = family.sample(np.array(theta), 6, np.random.default_rng(0))
     algorithm = nb.SequentialMLE(family)
     weight = np.array([2, 1, 1, 3, 1, 1])
-    fit = algorithm.fit(Data.of(z, None, weight), None)
-    again = algorithm.fit(Data.of(np.repeat(z, weight, axis=0)), None)
-    np.testing.assert_allclose(fit, again)
-    assert algorithm.parameters(fit).shape[0] == 1
+    weighted, repeated = Data.of(z, None, weight), Data.of(np.repeat(z, weight, axis=0))
+    fits = algorithm.fit([weighted, repeated, weighted], STREAMS)
+    np.testing.assert_allclose(fits[0], fits[1])
+    assert np.array_equal(fits[0], fits[2])
+    assert np.array_equal(algorithm.fit(Repeated(weighted, 2), STREAMS), fits[::2])
+    assert algorithm.parameters(fits[0]).shape[0] == 1
+    assert family.n_statistics == fits.shape[1]
 
 
 @every_family
-def test_refit_in_a_batch_does_not_change_the_models_it_is_given(name):
+def test_a_refit_does_not_change_the_models_it_is_given(name):
     family, theta = FAMILIES[name]
     algorithm = nb.SequentialMLE(family)
-    models = np.tile(theta, (3, 1))
-    x = Rows.without_inputs(1)
-    block = Block(x, algorithm.sample_batch(models, x, np.random.default_rng(0)), 11)
-    moved = algorithm.refit_batch(None, block, models, None)
+    models, x = np.tile(theta, (3, 1)), Repeated(Rows.without_inputs(1), 3)
+    new = Blocks(x, algorithm.sample(models, x, STREAMS), 11)
+    moved = algorithm.refit(Repeated(None, 3), new, models, STREAMS)
     assert np.array_equal(models, np.tile(theta, (3, 1)))
     assert moved.shape == models.shape
 
 
 def test_refit_by_hand():
     algorithm = nb.SequentialMLE(families.Poisson())
-    block = Block(Rows.without_inputs(2), np.array([4.0, 6.0]), 8)
-    assert algorithm.refit(None, block, np.array([1.0]), None).tolist() == [2.0]
+    x, theta = Repeated(Rows.without_inputs(2), 1), np.array([[1.0]])
+    new = Blocks(x, np.array([[5.0]]) - theta, 8)  # two observations of mean 5, of eight in all
+    assert algorithm.refit(Repeated(None, 1), new, theta, STREAMS).tolist() == [[2.0]]
+
+
+@every_family
+def test_a_refit_to_a_block_is_the_fit_to_all_rows(name):
+    family, theta = FAMILIES[name]
+    algorithm, rng = nb.SequentialMLE(family), np.random.default_rng(1)
+    old, new = (family.sample(np.array(theta), size, rng) for size in (12, 25))
+    first = algorithm.fit([Data.of(old)], STREAMS)
+    innovation = family.statistics(new).mean(axis=0) - first
+    blocks = Blocks(Repeated(Rows.without_inputs(25), 1), innovation, 37)
+    moved = algorithm.refit([None], blocks, first, STREAMS)
+    pooled = algorithm.fit([Data.of(np.concatenate([old, new]))], STREAMS)
+    np.testing.assert_allclose(moved, pooled)
+
+
+def test_chunks_hold_about_as_many_numbers_in_any_dimension():
+    sizes = {d: nb.SequentialMLE(families.Gaussian(np.ones(d))).traits.chunk for d in (1, 10, 1000)}
+    assert sizes == {1: 2500, 10: 2500, 1000: 25}
+    assert nb.SequentialMLE(families.Categorical(10_000)).traits.chunk == 16
 
 
 POSTERIORS = {  # data, then mean and sd of the exact posterior of the parameters

@@ -30,7 +30,7 @@ from sklearn.tree import DecisionTreeRegressor
 from xgboost import XGBClassifier, XGBRegressor
 
 import nearbayes as nb
-from nearbayes import families
+from nearbayes import families, registry
 from nearbayes.algorithms.regressors import regressor_algorithm
 
 
@@ -158,8 +158,7 @@ CASES = [
     Case("poisson_glm", regressor(PoissonRegressor(), _poisson), counts),
     Case("bayesian_ridge_own", regressor(BayesianRidge(), "estimator"), regression),
     Case("gp_own", regressor(GaussianProcessRegressor(alpha=0.5), "estimator"), regression),
-    Case("random_feature_gp", lambda: nb.gp.RandomFeatureGP(noise=0.5, n_features=20), regression),
-    Case("empirical_bayes_gp", _empirical_bayes, regression),
+    Case("empirical_bayes_gp_from_random_starts", _empirical_bayes, regression),
     Case("tree", regressor(DecisionTreeRegressor(max_depth=3)), regression),
     Case("boosting", regressor(HistGradientBoostingRegressor(**SMALL_TREES)), regression),
     Case("xgboost_two_classes", classifier(XGBClassifier(**FEW_ROUNDS)), frame),
@@ -187,16 +186,33 @@ CASES = [
 ]
 
 
+def registered(family: registry.Family) -> Case:
+    """The example of a registered family, at its default size."""
+
+    def make() -> Any:
+        thing, _ = family.resolved("example")()
+        if isinstance(thing, nb.Algorithm | nb.ChunkAlgorithm):
+            return thing
+        if hasattr(thing, "predict_proba"):
+            return nb.ClassifierAlgorithm.of(thing)
+        return regressor_algorithm(thing, "auto", {})
+
+    return Case(family.name.replace(" ", "_"), make, lambda: family.resolved("example")()[1])
+
+
+# AutoGluon has an environment and tests of its own
+REGISTERED = [registered(family) for family in registry.families() if family.name != "autogluon"]
+CASES += REGISTERED
+
+
 def fingerprint(posterior: nb.Posterior, data: nb.Data) -> np.ndarray:
-    """What the draws say, to the last bit: predictions where there are any, else samples."""
+    """What the draws say, to the last bit: predictions where there are any, else the models."""
     algorithm = posterior.algorithm
-    if hasattr(algorithm, "predict") and data.table is not None and _predicts(algorithm):
+    if data.table is not None and getattr(algorithm, "predict_function", algorithm) is not None:
         return posterior.predict(data.x)
+    if isinstance(posterior.models[0], float | np.ndarray):
+        return np.asarray(posterior.models)
     rows = data.rows().head(10)
     return np.stack(
         [algorithm.sample(model, rows, np.random.default_rng(0)) for model in posterior.models]
     )
-
-
-def _predicts(algorithm: Any) -> bool:
-    return getattr(algorithm, "predict_function", algorithm) is not None

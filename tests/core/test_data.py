@@ -36,11 +36,11 @@ def growing(draw):
     return data, blocks
 
 
-def grown(data, blocks, accepts_counts, dtype=np.intp):
+def grown(data, blocks, counts, dtype=np.intp):
     for times, y in blocks:
         x = Rows.repeated(data.table, times)
         block = Block(x, y.astype(dtype), data.size + x.size)
-        data = data.extend(block, accepts_counts)
+        data = data.extend(block, counts)
     return data
 
 
@@ -171,14 +171,14 @@ def test_counts_of_imputed_rows_are_one():
     assert more.n == 3.5
 
 
-@pytest.mark.parametrize("accepts_counts", [False, "labels"])
-def test_replaced_by_keeps_imputed_rows_alone(accepts_counts):
+@pytest.mark.parametrize("counts", [False, "labels"])
+def test_replaced_by_keeps_imputed_rows_alone(counts):
     data = Data.of(X, Y)
     x = Rows.repeated(data.table, np.array([3, 0, 0]))
-    replaced = data.replaced_by(Block(x, np.array([1, 0, 1]), 3), accepts_counts)
+    replaced = data.replaced_by(Block(x, np.array([1, 0, 1]), 3), counts)
     assert multiset(replaced.repeat()) == {(0, 1): 2, (0, 0): 1}
     assert (replaced.size, replaced.n) == (3.0, 3.0)
-    assert (replaced.count is None) is (accepts_counts is False)
+    assert (replaced.count is None) is (counts is False)
 
 
 def test_select_and_unlabelled_rows():

@@ -1,23 +1,25 @@
+import pickle
+
 import numpy as np
 import pytest
 from sklearn.linear_model import LinearRegression
 
 import nearbayes as nb
-from nearbayes.core.data import Data
-from nearbayes.core.engine import checked_inputs, martingale_path
-from nearbayes.core.inputs import KDE, Urn
-from nearbayes.core.run import Run
+from nearbayes.core.data import Data, Repeated
+from nearbayes.core.engine import advance
+from nearbayes.core.inputs import Urn
+from nearbayes.core.lifting import as_chunks
+from nearbayes.core.paths import Martingale
 from nearbayes.core.schedule import captured
+from nearbayes.core.seeds import Seeds
+from nearbayes.core.state import State
 
 Z = np.random.default_rng(0).normal(size=20)
 X = np.random.default_rng(1).normal(size=(20, 2))
 
 
-class Recorder:
+class Recorder(nb.Algorithm):
     """Says what it was called with; its model is the list of refits so far."""
-
-    accepts_counts = False
-    randomised = False
 
     def fit(self, data, rng):
         return []
@@ -30,23 +32,46 @@ class Recorder:
 
 
 class RandomFit(Recorder):
-    randomised = True
+    traits = nb.Traits(randomised=True)
 
     def fit(self, data, rng):
         return [float(rng.random())]
 
 
+def advanced(algorithm, data, blocks, inputs=None, **options):
+    """One draw along a martingale path."""
+    state = State(Seeds(0).streams([0], 0), 0, Repeated(data, 1), [[]])
+    path = Martingale(inputs, tuple(blocks))
+    return advance(as_chunks(algorithm), path, state, **options)
+
+
 @pytest.mark.parametrize("inputs", [None, Urn()])
 def test_a_path_imputes_every_block_and_counts_all_rows(inputs):
     data = Data.of(Z) if inputs is None else Data.of(X, Z)
-    rng = np.random.default_rng(0)
-    path = martingale_path(Recorder(), data, [], [1, 5, 30], inputs, rng)
-    assert path == [(20, 21, 1, 21, 1), (20, 26, 5, 26, 5), (20, 56, 30, 56, 30)]
+    (model,) = advanced(Recorder(), data, [1, 5, 30], inputs).models
+    assert model == [(20, 21, 1, 21, 1), (20, 26, 5, 26, 5), (20, 56, 30, 56, 30)]
 
 
 def test_a_path_without_blocks_is_the_first_fit():
-    first = object()
-    assert martingale_path(Recorder(), Data.of(Z), first, [], None, None) is first
+    state = State(Seeds(0).streams([0], 0), 0, Repeated(Data.of(Z), 1), [object()])
+    assert advance(as_chunks(Recorder()), Martingale(None, ()), state) is state
+
+
+def test_observers_see_every_state_and_savers_too():
+    observed, saved = [], []
+    end = advanced(Recorder(), Data.of(Z), [1, 5], observe=observed.append, save=saved.append)
+    assert [state.step for state in observed] == [0, 1, 2]
+    assert observed == saved
+    assert observed[-1] is end
+
+
+def test_a_path_goes_on_from_any_state_even_from_a_pickle():
+    seen = []
+    end = advanced(Recorder(), Data.of(X, Z), [3, 5, 7], Urn(), observe=seen.append)
+    later = pickle.loads(pickle.dumps(seen[1]))
+    again = advance(as_chunks(Recorder()), Martingale(Urn(), (3, 5, 7)), later)
+    assert again.models == end.models
+    assert np.array_equal(again.data[0].y, end.data[0].y)
 
 
 def test_an_error_says_which_refit():
@@ -56,10 +81,11 @@ def test_an_error_says_which_refit():
                 raise ArithmeticError("no")
             return [*model, 0]
 
-    rng = np.random.default_rng(0)
-    with pytest.raises(ArithmeticError) as caught:
-        martingale_path(Fails(), Data.of(Z), [], [1, 1, 1], None, rng)
-    assert caught.value.__notes__ == ["(refit 2 of 3)"]
+    end = advanced(Fails(), Data.of(Z), [1, 1, 1])
+    assert end.lost
+    assert end.failed[0].__notes__ == ["(refit 2 of 3)"]
+    with pytest.raises(ArithmeticError, match="no"):
+        advanced(Fails(), Data.of(Z), [1, 1, 1], on_error="raise")
 
 
 @pytest.mark.parametrize("bad", [np.nan, np.inf])
@@ -68,8 +94,8 @@ def test_samples_that_are_not_finite_are_refused(bad):
         def sample(self, model, x, rng):
             return np.full(len(x), bad)
 
-    with pytest.raises(ValueError, match="predictions or samples contain NaN or infinity"):
-        martingale_path(Samples(), Data.of(Z), [], [1], None, None)
+    end = advanced(Samples(), Data.of(Z), [1])
+    assert "predictions or samples contain NaN or infinity" in str(end.failed[0])
 
 
 def test_two_rows_and_blocks_of_one():
@@ -131,31 +157,14 @@ def test_pool_rows_are_imputed_but_not_real():
     assert posterior.provenance.n == 20.0
 
 
-def test_checked_inputs():
-    assert isinstance(checked_inputs(None, Data.of(X, Z)), Urn)
-    assert checked_inputs("kde", Data.of(X, Z)) == KDE()
-    assert checked_inputs(None, Data.of(Z)) is None
-    with pytest.raises(ValueError, match="inputs must be None for data without X"):
-        checked_inputs("urn", Data.of(Z))
-
-
-@pytest.mark.parametrize("n_draws", [0, -1, 2.0, True, None])
-def test_bad_number_of_draws(n_draws):
-    with pytest.raises(ValueError, match="n_draws must be a whole number, 1 or more, got"):
-        Run(n_draws=n_draws)
-
-
-def test_bad_on_error():
-    with pytest.raises(ValueError, match="on_error must be 'report' or 'raise', got 'skip'"):
-        nb.martingale_posterior(Recorder(), Z, on_error="skip")
-
-
 @pytest.mark.parametrize(
     "algorithm", [LinearRegression(), Recorder, nb.SequentialMLE, None, np.mean],
     ids=["estimator", "class", "batched_class", "none", "function"],
 )  # fmt: skip
 def test_what_is_no_algorithm_is_told_how_to_become_one(algorithm):
-    with pytest.raises(TypeError, match=r"algorithm must have fit, refit.* nearbayes.algorithm\("):
+    with pytest.raises(
+        TypeError, match=r"algorithm must be a nearbayes.Algorithm, got .* nearbayes.algorithm\("
+    ):
         nb.martingale_posterior(algorithm, Z)
 
 

@@ -1,92 +1,80 @@
+"""Methods as paths: what each draw is fitted to."""
+
 import numpy as np
 import pytest
-from sklearn.ensemble import RandomForestClassifier
-from sklearn.linear_model import LinearRegression, LogisticRegression, Ridge
-from sklearn.mixture import GaussianMixture
 
 import nearbayes as nb
+from nearbayes.core.data import Data, Repeated
+from nearbayes.core.inputs import KDE, Urn
+from nearbayes.core.lifting import as_chunks
+from nearbayes.core.paths import Bootstrap, Ensemble, ParametricBootstrap, checked_inputs
+from nearbayes.core.seeds import Seeds
+from nearbayes.core.state import State
 
-RNG = np.random.default_rng(0)
-X = RNG.normal(size=(40, 2))
-Y = X[:, 0] + 0.3 * RNG.normal(size=40)
-LABELS = np.where(Y > 0, "yes", "no")
-RUN = {"n_draws": 4, "random_state": 3, "schedule": nb.Schedule.arithmetic(horizon=40, block=10)}
-
-CASES = {
-    "batched": (nb.SequentialMLE(nb.families.GaussianMeanVariance()), Y, lambda t: t),
-    "functions": (
-        nb.algorithm(np.mean, lambda m, size, rng: rng.normal(m, 1.0, size)),
-        Y,
-        lambda m: m,
-    ),
-    "regressor": (nb.RegressorAlgorithm.of(LinearRegression()), (X, Y), lambda m: m.coef_),
-    "classifier": (
-        nb.ClassifierAlgorithm.of(LogisticRegression()),
-        (X, LABELS),
-        lambda m: m.predict_proba(X[:3])[:, 1],
-    ),
-    "randomised": (
-        nb.ClassifierAlgorithm.of(RandomForestClassifier(3)),
-        (X, LABELS),
-        lambda m: m.feature_importances_,
-    ),
-    "density": (nb.DensityAlgorithm.of(GaussianMixture(1)), X, lambda m: m.means_[0]),
-}
+Z = np.random.default_rng(0).normal(size=20)
+X = np.random.default_rng(1).normal(size=(20, 2))
 
 
-@pytest.mark.parametrize("case", CASES.values(), ids=CASES)
-def test_paths_end_in_the_draws_of_the_posterior(case):
-    algorithm, data, function = case
-    paths = nb.martingale_paths(algorithm, data, function, **RUN)
-    posterior = nb.martingale_posterior(algorithm, data, **RUN)
-    draws = posterior.apply(function)
-    assert paths.n_rows.tolist() == [40, 50, 60, 70, 80]
-    assert paths.values.shape == (4, 5, *draws.values.shape[1:])
-    np.testing.assert_array_equal(paths.ends.values, draws.values)
-    np.testing.assert_array_equal(paths.ends.interval(), draws.interval())
+class Rows(nb.Algorithm):
+    """The model is the rows that it was fitted to."""
+
+    def fit(self, data, rng):
+        return data
+
+    def sample(self, model, x, rng):
+        return 100 + rng.random(len(x))
 
 
-def test_paths_start_from_the_first_fit_and_part_from_there():
-    algorithm, data, function = CASES["regressor"]
-    paths = nb.martingale_paths(algorithm, data, function, **RUN)
-    np.testing.assert_allclose(paths.values[:, 0], [LinearRegression().fit(X, Y).coef_] * 4)
-    assert len(np.unique(paths.values[:, 1, 0])) == 4
+def begun(path, n_draws=3):
+    state = State(Seeds(0).streams(range(n_draws), 0), 0, Repeated(Data.of(X, Z), n_draws))
+    algorithm = as_chunks(Rows())
+    return algorithm, path.start(algorithm, state, lambda state: list(state.data))
 
 
-def test_paths_of_a_random_algorithm_start_apart():
-    algorithm, data, function = CASES["randomised"]
-    paths = nb.martingale_paths(algorithm, data, function, **RUN)
-    assert len(np.unique(paths.values[:, 0, 0])) > 1
+def test_bootstrap_fits_n_rows_resampled_from_the_real_ones():
+    _, state = begun(Bootstrap())
+    for data in state.models:
+        assert len(data.y) == 20
+        assert set(data.y) < set(Z)
+        assert data.real is None
+    assert not np.array_equal(state.models[0].y, state.models[1].y)
 
 
-def test_steps_of_the_sequential_mle_have_the_variance_of_their_blocks():
-    # theta moves by block / total times the mean of a block, whose variance is 1 / block
+def test_parametric_bootstrap_fits_n_imputed_rows_alone():
+    algorithm, state = begun(ParametricBootstrap(Urn()))
+    end = ParametricBootstrap(Urn()).step(algorithm, state)
+    for data in end.models:
+        assert len(data.y) == 20
+        assert (data.y >= 100).all()
+        assert data.n == 20
+
+
+def test_parametric_bootstrap_of_a_family_has_its_sampling_variance():
+    """The mean of n observations with unit variance: sd 1 / sqrt(n), to 4.5 errors."""
     mle = nb.SequentialMLE(nb.families.Gaussian(1.0))
-    run = {**RUN, "n_draws": 4000}
-    paths = nb.martingale_paths(mle, Y, lambda t: t[0], **run)
-    steps = np.diff(paths.values, axis=1)
-    np.testing.assert_allclose(steps.std(axis=0), 10**0.5 / paths.n_rows[1:], rtol=0.05)
-    np.testing.assert_allclose(np.corrcoef(steps.T), np.eye(4), atol=0.08)
+    posterior = nb.baselines.parametric_bootstrap(mle, Z, n_draws=5000, random_state=0)
+    draws = posterior.apply(lambda theta: theta[0]).values
+    assert abs(draws.std() * np.sqrt(20) - 1) < 4.5 / np.sqrt(2 * 5000)
+    assert abs(draws.mean() - Z.mean()) < 4.5 / np.sqrt(20 * 5000)
 
 
-def test_the_schedule_that_the_algorithm_prefers():
-    xgboost = pytest.importorskip("xgboost")
-    algorithm = nb.RegressorAlgorithm.of(xgboost.XGBRegressor(n_estimators=2))
-    paths = nb.martingale_paths(algorithm, (X, Y), lambda m: m.predict(X[:1])[0], n_draws=2)
-    assert paths.n_rows.tolist() == [40, 50, 60, 70, 80]
+def test_bootstrap_of_a_family_has_the_variance_of_resampled_means():
+    mle = nb.SequentialMLE(nb.families.Gaussian(1.0))
+    posterior = nb.baselines.bootstrap(mle, Z, n_draws=2500, random_state=0)
+    draws = posterior.apply(lambda theta: theta[0]).values
+    assert abs(draws.std() / (Z.std() / np.sqrt(20)) - 1) < 4.5 / np.sqrt(2 * 2500)
 
 
-def test_paths_do_not_depend_on_the_number_of_processes():
-    algorithm, data = nb.RegressorAlgorithm.of(Ridge()), (X, Y)
-    one, two = (
-        nb.martingale_paths(algorithm, data, lambda m: m.coef_, n_jobs=jobs, **RUN).values
-        for jobs in (1, 2)
-    )
-    np.testing.assert_array_equal(one, two)
+def test_an_ensemble_is_its_first_fits():
+    _, state = begun(Ensemble())
+    assert all(np.array_equal(data.y, Z) for data in state.models)
+    assert Ensemble().n_steps == 0
 
 
-def test_what_is_no_algorithm_or_no_function():
-    with pytest.raises(TypeError, match=r"algorithm must have fit, refit.* LinearRegression\(\)"):
-        nb.martingale_paths(LinearRegression(), (X, Y), lambda m: m.coef_)
-    with pytest.raises(TypeError, match="function must take a fitted model, got 'coef_'"):
-        nb.martingale_paths(nb.RegressorAlgorithm.of(Ridge()), (X, Y), "coef_")
+def test_checked_inputs():
+    data = Data.of(X, Z)
+    assert isinstance(checked_inputs(None, data)[0], Urn)
+    assert checked_inputs("kde", data) == (KDE(), data)
+    assert checked_inputs(None, Data.of(Z))[0] is None
+    with pytest.raises(ValueError, match="inputs must be None for data without X"):
+        checked_inputs("urn", Data.of(Z))

@@ -1,3 +1,5 @@
+import pickle
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -10,17 +12,58 @@ from nearbayes.core.seeds import Seeds, integer_seed
 @settings(deadline=None)
 def test_distinct_draws_have_distinct_streams(entropy, draws):
     seeds = Seeds(entropy)
-    streams = [seeds.shared().bytes(16)]
-    for k in draws:
-        streams += [seeds.draw(k).bytes(16), seeds.first_fit(k).bytes(16)]
-    assert len(set(streams)) == 2 * len(draws) + 1
+    streams = seeds.streams(sorted(draws), 0)
+    numbers = [seeds.shared().bytes(16), seeds.calibration().bytes(16), seeds.part(0).bytes(16)]
+    for step in range(3):
+        at = streams.at(step)
+        numbers += [at.chunk.bytes(16), *(rng.bytes(16) for rng in at)]
+    assert len(set(numbers)) == 3 + 3 * (1 + len(draws))
 
 
 @given(st.integers(0, 2**128), st.integers(0, 10_000))
 @settings(deadline=None)
 def test_a_stream_depends_on_seed_and_draw_alone(entropy, k):
-    assert Seeds(entropy).draw(k).bytes(8) == Seeds(entropy).draw(k).bytes(8)
-    assert Seeds(entropy).draw(k).bytes(16) != Seeds(entropy + 1).draw(k).bytes(16)
+    alone, among = Seeds(entropy).streams([k], 0), Seeds(entropy).streams([3, k, 5], 7)
+    alone.at(4)[0].random(9)  # what happened at another step does not matter
+    assert alone.at(1)[0].bytes(8) == among.at(1)[1].bytes(8)
+    assert alone.at(1)[0].bytes(16) != Seeds(entropy + 1).streams([k], 0).at(1)[0].bytes(16)
+
+
+def test_a_generator_goes_on_within_a_step_and_starts_afresh_with_the_next():
+    streams = Seeds(0).streams([0, 1], 0)
+    step = streams.at(1)
+    numbers = [step[0].random(), step[0].random(), step.chunk.random(), step.chunk.random()]
+    assert len(set(numbers)) == 4
+    again = streams.at(1)
+    assert [again[0].random(), again[0].random()] == numbers[:2]
+    assert again.chunk.random() == numbers[2]
+
+
+def test_copies_of_a_draw_have_its_numbers_each_for_itself():
+    streams = Seeds(0).streams([4, 5, 6], 2).of_places([1, 1, 2]).at(3)
+    assert streams.draws == (5, 5, 6)
+    first = [rng.random() for rng in streams]
+    assert first[0] == first[1] != first[2]
+    assert streams.chunk.random() == Seeds(0).streams([4, 5, 6], 2).at(3).chunk.random()
+
+
+def test_streams_survive_a_pickle():
+    streams = Seeds(5).streams([1, 2], 1)
+    expected = streams.at(2)[1].bytes(8)
+    assert pickle.loads(pickle.dumps(streams)).at(2)[1].bytes(8) == expected
+
+
+def test_streams_are_uniform_and_uncorrelated_across_steps_and_draws():
+    """First numbers of neighbouring streams: mean, variance and correlation within 4.5 errors."""
+    steps, draws = 400, 250
+    streams = Seeds(1).streams(range(draws), 0)
+    numbers = np.array([[rng.random() for rng in streams.at(step)] for step in range(steps)])
+    size = numbers.size
+    assert abs(numbers.mean() - 1 / 2) < 4.5 * np.sqrt(1 / 12 / size)
+    assert abs(numbers.var() - 1 / 12) < 4.5 * np.sqrt(1 / 180 / size)
+    centred = numbers - 1 / 2
+    for pairs in (centred[1:] * centred[:-1], centred[:, 1:] * centred[:, :-1]):
+        assert abs(pairs.mean()) < 4.5 / 12 / np.sqrt(pairs.size)
 
 
 @pytest.mark.parametrize(
@@ -40,7 +83,7 @@ def test_entropy_is_an_integer_that_gives_the_same_streams(make):
     assert type(seeds.entropy) is int
     again = Seeds(seeds.entropy)
     assert again.entropy == seeds.entropy
-    assert again.draw(3).bytes(8) == seeds.draw(3).bytes(8)
+    assert again.shared().bytes(8) == seeds.shared().bytes(8)
 
 
 def test_generators_move_on_and_seed_sequences_do_not():

@@ -96,7 +96,7 @@ def test_raw_intervals_are_one_argument_away():
     ],
 )
 def test_who_is_calibrated_by_default(estimator, flexible):
-    assert fitting_of(estimator, {}).is_flexible is flexible
+    assert fitting_of(estimator, {}).traits.calibrate is flexible
 
 
 def test_linear_models_are_calibrated_on_request():

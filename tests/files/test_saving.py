@@ -17,8 +17,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 
 import nearbayes as nb
-from nearbayes.estimators.saving import ThinnedWarning
 from nearbayes.files import NotSaveable, OtherVersionWarning
+from nearbayes.files.thinning import ThinnedWarning
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(50, 2))

@@ -52,9 +52,9 @@ def test_autogluon_is_optional():
 
 def test_what_it_promises():
     fitting = fitting_of(TabularPredictor(), {})
-    assert fitting.accepts_counts is False
+    assert fitting.traits.counts is False
     assert fitting.randomised
-    assert not fitting.is_flexible  # "auto" calibration would take hours
+    assert not fitting.traits.calibrate  # "auto" calibration would take hours
     assert fitting.packages == ("autogluon.tabular",)
 
 
@@ -62,7 +62,7 @@ def test_what_it_promises():
     ("n_refits", "blocks"), [(None, (100,)), (0, ()), (1, (100,)), (2, (50, 50))]
 )
 def test_one_block_of_n_by_default(n_refits, blocks):
-    assert fitting_of(TabularPredictor(), {}).preferred_schedule(n_refits).blocks(100) == blocks
+    assert fitting_of(TabularPredictor(), {}).traits.schedule(n_refits).blocks(100) == blocks
 
 
 @pytest.mark.parametrize(

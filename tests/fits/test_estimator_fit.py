@@ -192,10 +192,10 @@ def test_weights_of_catboost_sum_to_the_real_rows():
     ],
 )
 def test_boosted_trees_prefer_short_horizons(estimator, refits, expected):
-    assert str(EstimatorFit(estimator).preferred_schedule(refits)) == expected
+    assert str(EstimatorFit(estimator).traits.schedule(refits)) == expected
 
 
 @pytest.mark.parametrize("refits", [-1, 1.5, "four"])
 def test_refits_must_be_a_whole_number(refits):
     with pytest.raises(ValueError, match=r"refits must be a whole number, 0 or more, got"):
-        EstimatorFit(HistGradientBoostingRegressor()).preferred_schedule(refits)
+        EstimatorFit(HistGradientBoostingRegressor()).traits.schedule(refits)

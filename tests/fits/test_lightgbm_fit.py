@@ -74,7 +74,7 @@ def by_counts(data, estimator):
     fitting = LightGBMFit(estimator.set_params(**BY_WEIGHT))
     classes = np.arange(len(np.unique(data.y)))
     labels = classes if isinstance(estimator, LGBMClassifier) else None
-    merged = data.merge(fitting.accepts_counts)
+    merged = data.merge(fitting.traits.counts)
     assert len(merged.y) < len(data.y)
     return fitting.fit(merged, 0, labels).predict(data.table, raw_score=True)
 
@@ -322,7 +322,7 @@ FALL_BACK = [
 
 @pytest.mark.parametrize("estimator", FALL_BACK)
 def test_fall_back(estimator):
-    assert LightGBMFit(estimator).accepts_counts is False
+    assert LightGBMFit(estimator).traits.counts is False
 
 
 @pytest.mark.parametrize(
@@ -339,13 +339,13 @@ def test_fall_back(estimator):
 def test_no_fall_back(estimator, counts):
     fitting = fitting_of(estimator, {})
     assert type(fitting) is LightGBMFit
-    assert fitting.accepts_counts == counts
+    assert fitting.traits.counts == counts
 
 
 def test_functions_as_metrics_and_started_models_fall_back():
     start = LGBMClassifier(**SMALL).fit(X, THREE)
     for given in ({"eval_metric": far}, {"eval_metric": ["auc", far]}, {"init_model": start}):
-        assert LightGBMFit(LGBMClassifier(), given).accepts_counts is False
+        assert LightGBMFit(LGBMClassifier(), given).traits.counts is False
 
 
 @pytest.mark.parametrize(

@@ -70,7 +70,7 @@ def by_counts(data, estimator):
     fitting = XGBoostFit(estimator.set_params(**SMALL))
     n_classes = len(np.unique(data.y))
     labels = np.arange(n_classes) if isinstance(estimator, XGBClassifier) else None
-    model = fitting.fit(data.merge(fitting.accepts_counts), 0, labels)
+    model = fitting.fit(data.merge(fitting.traits.counts), 0, labels)
     return model.predict(data.table, output_margin=True)
 
 
@@ -336,7 +336,7 @@ FALL_BACK = {
 @pytest.mark.parametrize("options", FALL_BACK.values(), ids=FALL_BACK)
 def test_fall_back_to_repeated_rows(options, capsys):
     model = regressor(**options)
-    assert XGBoostFit(model.estimator).accepts_counts is False
+    assert XGBoostFit(model.estimator).traits.counts is False
     model.fit(X, SIGNAL, eval_set=[(X_VALID, X_VALID[:, 0])])
     assert np.corrcoef(model.predict(X), SIGNAL)[0, 1] > 0.7
     assert capsys.readouterr().out == ""
@@ -355,7 +355,7 @@ def test_a_callable_objective_is_weighted_and_kept(objective):
 @pytest.mark.parametrize("options", [{"subsample": 0.7}, {"objective": "multi:softmax"}], ids=str)
 def test_classifiers_fall_back_too(options):
     model = classifier(**options)
-    assert XGBoostFit(model.estimator).accepts_counts is False
+    assert XGBoostFit(model.estimator).traits.counts is False
     assert (model.fit(X, NAMES[THREE]).predict(X) == NAMES[THREE]).mean() > 0.7
 
 
@@ -370,8 +370,8 @@ def test_classifiers_fall_back_too(options):
     ],
     ids=["classifier", "dart", "regressor", "poisson", "metrics"],
 )
-def test_accepts_counts(estimator, counts):
-    assert XGBoostFit(estimator).accepts_counts == counts
+def test_counts(estimator, counts):
+    assert XGBoostFit(estimator).traits.counts == counts
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from nearbayes.core.credible import credible_interval
+from nearbayes.draws.credible import credible_interval
 from nearbayes.inspection.columns import column_of
 from nearbayes.inspection.dependence import partial_dependence, predictive_band
 

@@ -6,17 +6,17 @@ import copy
 import inspect
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any, cast
+from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.dummy import DummyClassifier
+from sklearn.linear_model import LinearRegression
 
-from nearbayes.algorithms.kept import KeptPredictions
-from nearbayes.core.credible import Link
-from nearbayes.core.data import Block, Counts, Data, Rows
-from nearbayes.core.protocols import Rng
-from nearbayes.core.schedule import Schedule
+from nearbayes.core.data import Block, Data, Rows
+from nearbayes.core.protocols import Algorithm, Rng, Traits
+from nearbayes.core.schedule import usual_schedule
 from nearbayes.core.seeds import integer_seed
 from nearbayes.core.tables import Table, as_table
 from nearbayes.fits.adapters import fitting_of
@@ -32,7 +32,7 @@ Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
-class ClassifierAlgorithm:
+class ClassifierAlgorithm(Algorithm):
     """A classifier with `predict_proba`: labels are imputed from its probabilities.
 
     Parameters
@@ -43,8 +43,6 @@ class ClassifierAlgorithm:
         Class labels; learned from the data when left out.
     labels : array of shape (n_classes,), optional
         What the estimator calls the classes: mostly the same.
-    keep_at : table, optional
-        Where to keep predictions of a draw, and nothing else of it.
 
     Examples
     --------
@@ -61,37 +59,16 @@ class ClassifierAlgorithm:
     fitting: EstimatorFit
     classes: NDArray[Any] | None = None
     labels: NDArray[Any] | None = None
-    keep_at: Table | None = None
-    link: Link = "logit"
 
     @classmethod
     def of(cls, estimator: Any, **fit_params: Any) -> ClassifierAlgorithm:
         """Wrap a classifier; further arguments go to its `fit`."""
         return cls(fitting_of(estimator, fit_params))
 
-    @property
-    def accepts_counts(self) -> Counts:
-        """Labels with counts, where that is exactly repeated rows."""
-        return self.fitting.accepts_counts
-
-    @property
-    def randomised(self) -> bool:
-        """Whether the estimator has a `random_state`."""
-        return self.fitting.randomised
-
-    @property
-    def is_flexible(self) -> bool:
-        """Whether the estimator is one whose posterior misses its bias (design, section 7)."""
-        return self.fitting.is_flexible
-
-    @property
-    def packages(self) -> tuple[str, ...]:
-        """Package that the estimator comes from."""
-        return self.fitting.packages
-
-    def preferred_schedule(self, n_refits: int | None) -> Schedule:
-        """The default schedule for this estimator."""
-        return self.fitting.preferred_schedule(n_refits)
+    @cached_property
+    def traits(self) -> Traits:
+        """Those of the estimator; probabilities are spread on the scale of log-odds."""
+        return replace(self.fitting.traits, link="logit", classes=self.classes)
 
     def prepare(self, data: Data, rng: Rng) -> tuple[ClassifierAlgorithm, Data]:
         """Check the estimator and turn labels into class codes."""
@@ -120,7 +97,7 @@ class ClassifierAlgorithm:
             assert self.classes is not None
             return np.asarray(self.classes[self.sample(truth, Rows.every(as_table(x)), rng)])
 
-        again = replace(self, fitting=self.fitting.with_outcomes(labels), keep_at=None)
+        again = replace(self, fitting=self.fitting.with_outcomes(labels))
         return again, replace(data, y=labels(data.x, data.y))
 
     def fit(self, data: Data, rng: Rng) -> Any:
@@ -139,9 +116,6 @@ class ClassifierAlgorithm:
 
     def predict(self, model: Any, x: Table) -> Array:
         """Class probabilities, shape (n_rows, n_classes), in the order of `classes`."""
-        if isinstance(model, KeptPredictions):
-            model.check_rows(x, self.keep_at)
-            return model.prediction
         assert self.labels is not None
         self.fitting.check_inputs(x)
         seen = has_no_missing(np.asarray(model.predict_proba(x), dtype=np.float64), model)
@@ -153,13 +127,6 @@ class ClassifierAlgorithm:
         """Distribution of the class code at each row."""
         return CategoricalPredictive(self.predict(model, x))
 
-    def finish(self, model: Any) -> Any:
-        """The model, or its predictions at `keep_at`."""
-        if self.keep_at is None:
-            return model
-        predictive = self.predictive(model, self.keep_at)
-        return KeptPredictions(predictive.probabilities, predictive, np.asarray(model.classes_))
-
 
 @dataclass(frozen=True)
 class NoisyRegressor:
@@ -170,7 +137,7 @@ class NoisyRegressor:
 
 
 @dataclass(frozen=True)
-class RegressorAlgorithm:
+class RegressorAlgorithm(Algorithm):
     """A regressor and a noise model: outcomes are imputed as prediction plus noise.
 
     Parameters
@@ -181,8 +148,6 @@ class RegressorAlgorithm:
         What is around the prediction; see `PosteriorRegressor`.
     learned : Noise, optional
         The noise as learned from the real rows.
-    keep_at : table, optional
-        Where to keep predictions of a draw, and nothing else of it.
 
     Examples
     --------
@@ -199,7 +164,6 @@ class RegressorAlgorithm:
     fitting: EstimatorFit
     noise: NoiseName | Callable[..., Any] = "auto"
     learned: Noise | None = None
-    keep_at: Table | None = None
 
     @classmethod
     def of(
@@ -208,34 +172,11 @@ class RegressorAlgorithm:
         """Wrap a regressor; further arguments go to its `fit`."""
         return cls(fitting_of(estimator, fit_params), noise)
 
-    @property
-    def accepts_counts(self) -> Counts:
-        """Mean labels with counts, where that is exact."""
-        return self.fitting.accepts_counts
-
-    @property
-    def link(self) -> Link:
-        """Log of what cannot be negative; else the regression function as it is."""
-        return "log" if isinstance(self.learned, PowerNoise) else "identity"
-
-    @property
-    def randomised(self) -> bool:
-        """Whether the estimator has a `random_state`."""
-        return self.fitting.randomised
-
-    @property
-    def is_flexible(self) -> bool:
-        """Whether the estimator is one whose posterior misses its bias (design, section 7)."""
-        return self.fitting.is_flexible
-
-    @property
-    def packages(self) -> tuple[str, ...]:
-        """Package that the estimator comes from."""
-        return self.fitting.packages
-
-    def preferred_schedule(self, n_refits: int | None) -> Schedule:
-        """The default schedule for this estimator."""
-        return self.fitting.preferred_schedule(n_refits)
+    @cached_property
+    def traits(self) -> Traits:
+        """Those of the estimator; what cannot be negative is spread on the log scale."""
+        positive = isinstance(self.learned, PowerNoise)
+        return replace(self.fitting.traits, link="log" if positive else "identity")
 
     def prepare(self, data: Data, rng: Rng) -> tuple[RegressorAlgorithm, Data]:
         """Learn the noise from real rows."""
@@ -258,9 +199,7 @@ class RegressorAlgorithm:
             return self.sample(truth, Rows.every(as_table(x)), rng)
 
         fitting = self.fitting.with_outcomes(outcomes)
-        return replace(self, fitting=fitting, keep_at=None), replace(
-            data, y=outcomes(data.x, data.y)
-        )
+        return replace(self, fitting=fitting), replace(data, y=outcomes(data.x, data.y))
 
     def fit(self, data: Data, rng: Rng) -> NoisyRegressor:
         """Fit a clone."""
@@ -277,36 +216,23 @@ class RegressorAlgorithm:
         """Outcomes drawn around the prediction."""
         return self.predictive(model, x.distinct).sample(x, rng)
 
-    def predict(self, model: NoisyRegressor | KeptPredictions, x: Table) -> Array:
+    def predict(self, model: NoisyRegressor, x: Table) -> Array:
         """The regression function, shape (n_rows,) or (n_rows, n_outputs)."""
-        if isinstance(model, KeptPredictions):
-            model.check_rows(x, self.keep_at)
-            return model.prediction
         self.fitting.check_inputs(x)
         mean = np.asarray(model.estimator.predict(x), dtype=np.float64)
         return has_no_missing(mean, model.estimator)
 
-    def predictive(self, model: NoisyRegressor | KeptPredictions, x: Table) -> Predictive:
+    def predictive(self, model: NoisyRegressor, x: Table) -> Predictive:
         """Distribution of y at each row."""
-        mean = self.predict(model, x)
-        if isinstance(model, KeptPredictions):
-            return cast(Predictive, model.predictive)
-        return model.noise.around(model.estimator, x, mean)
+        return model.noise.around(model.estimator, x, self.predict(model, x))
 
-    def finish(self, model: NoisyRegressor) -> NoisyRegressor | KeptPredictions:
-        """The model, or its predictions at `keep_at`."""
-        if self.keep_at is None:
-            return model
-        predictive = self.predictive(model, self.keep_at)
-        return KeptPredictions(predictive.mean, predictive)
-
-    def reveal(self, model: NoisyRegressor | KeptPredictions) -> Any:
-        """The fitted estimator, or what was kept of it."""
-        return model if isinstance(model, KeptPredictions) else model.estimator
+    def reveal(self, model: NoisyRegressor) -> Any:
+        """The fitted estimator."""
+        return model.estimator
 
 
 @dataclass(frozen=True)
-class DensityAlgorithm:
+class DensityAlgorithm(Algorithm):
     """A density estimator with `fit` and `sample` (GaussianMixture, KernelDensity).
 
     Refits start from the previous fit where the estimator has `warm_start`, so that mixture
@@ -328,7 +254,6 @@ class DensityAlgorithm:
     """
 
     fitting: EstimatorFit
-    accepts_counts: Counts = False
 
     @classmethod
     def of(cls, estimator: Any, **fit_params: Any) -> DensityAlgorithm:
@@ -340,15 +265,10 @@ class DensityAlgorithm:
             )
         return cls(EstimatorFit(estimator, fit_params))
 
-    @property
-    def randomised(self) -> bool:
-        """Whether the estimator has a `random_state`."""
-        return self.fitting.randomised
-
-    @property
-    def packages(self) -> tuple[str, ...]:
-        """Package that the estimator comes from."""
-        return self.fitting.packages
+    @cached_property
+    def traits(self) -> Traits:
+        """Those of the estimator, but without short forms: there are no inputs to repeat."""
+        return replace(self.fitting.traits, counts=False, schedule=usual_schedule)
 
     def fit(self, data: Data, rng: Rng) -> Any:
         """Fit a clone to the observations."""
@@ -380,3 +300,10 @@ def _as_inputs(data: Data) -> Data:
             "use z[:, None] for one column."
         )
     return Data(data.y, None, np.zeros(len(data.y)), data.count)
+
+
+def example() -> tuple[RegressorAlgorithm, Data]:
+    """Linear regression, and data for it."""
+    rng = np.random.default_rng(7)
+    X = rng.normal(size=(60, 3))
+    return RegressorAlgorithm.of(LinearRegression()), Data.of(X, X[:, 0] + rng.normal(size=60))

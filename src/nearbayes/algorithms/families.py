@@ -13,17 +13,18 @@ the block less θ. A refit costs one random number per statistic and draw, howev
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Protocol
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import stats
 
-from nearbayes.core.data import Block, Counts, Data, Rows
-from nearbayes.core.protocols import Rng
+from nearbayes.core.data import Blocks, Data, Repeated, Rows
+from nearbayes.core.protocols import ChunkAlgorithm, Rng, Traits
+from nearbayes.core.seeds import Streams
 
 __all__ = [
     "Bernoulli",
@@ -38,6 +39,7 @@ __all__ = [
 ]
 
 Array = NDArray[np.float64]
+NUMBERS_AT_ONCE, SMALLEST_CHUNK, LARGEST_CHUNK = 25_000, 16, 2_500
 
 
 class Family(Protocol):
@@ -45,6 +47,10 @@ class Family(Protocol):
 
     `theta` has shape (n_draws, n_statistics) throughout.
     """
+
+    @property
+    def n_statistics(self) -> int:
+        """Length of T(z)."""
 
     def statistics(self, z: NDArray[Any]) -> Array:
         """Sufficient statistics T(z), shape (n, n_statistics); refuses z outside the family."""
@@ -63,7 +69,7 @@ class Family(Protocol):
 
 
 @dataclass(frozen=True)
-class SequentialMLE:
+class SequentialMLE(ChunkAlgorithm):
     r"""Maximum likelihood, updated block by block (eq. seq-MLE-EF, section 3.2.1).
 
     .. math:: \theta_{j+1} = \theta_j + \frac{\Delta n}{n_{j+1}}
@@ -90,38 +96,41 @@ class SequentialMLE:
     """
 
     family: Family
-    accepts_counts: Counts = False
-    randomised: bool = False
 
-    def fit(self, data: Data, rng: Rng) -> Array:
-        """Mean statistic of the real observations: the MLE, shape (n_statistics,)."""
+    @cached_property
+    def traits(self) -> Traits:
+        """Chunks of about as many numbers as keep a processor busy between two Python calls."""
+        chunk = NUMBERS_AT_ONCE // self.family.n_statistics
+        return Traits(
+            chunk=min(max(chunk, SMALLEST_CHUNK), LARGEST_CHUNK),
+            keeps_rows=False,
+            runs_in="threads",
+        )
+
+    def fit(self, data: Sequence[Data], streams: Streams) -> Array:
+        """Mean statistic of each draw's observations: the MLE, shape (n_draws, n_statistics)."""
+        if isinstance(data, Repeated):
+            return np.tile(self._mle(data[0]), (len(data), 1))
+        distinct = {id(each): each for each in data}
+        means = {key: self._mle(each) for key, each in distinct.items()}
+        return np.stack([means[id(each)] for each in data])
+
+    def _mle(self, data: Data) -> Array:
         statistics = self.family.statistics(data.y)
         return np.asarray(np.average(statistics, axis=0, weights=data.count))
 
-    def refit(self, data: Data, new: Block, model: Array, rng: Rng) -> Array:
-        """Move the MLE to the new block (eq. seq-MLE-EF)."""
-        innovation = self.family.statistics(new.y).mean(axis=0) - model
-        return self.refit_batch(data, Block(new.x, innovation, new.total), model, rng)
-
-    def sample(self, model: Array, x: Rows, rng: Rng) -> NDArray[Any]:
-        """Observations of the family at the current MLE."""
-        return self.family.sample(model, len(x), rng)
-
-    def fit_batch(self, data: Data, n_draws: int, rng: Rng) -> Array:
-        """The MLE once per draw, shape (n_draws, n_statistics)."""
-        return np.tile(self.fit(data, rng), (n_draws, 1))
-
-    def refit_batch(self, data: Data, new: Block, models: Array, rng: Rng) -> Array:
+    def refit(self, data: Sequence[Data], new: Blocks, models: Array, streams: Streams) -> Array:
         """Move every draw by the innovation of its block (eq. seq-MLE-EF)."""
         # In place: the innovation serves nobody after this, and a fresh array per refit would
         # cost as much time as its random numbers.
-        step: Array = np.multiply(new.y, new.size / new.total, out=new.y)
+        innovation = np.asarray(new.y)
+        step: Array = np.multiply(innovation, new.size / new.total, out=innovation)
         step += models
         return step
 
-    def sample_batch(self, models: Array, x: Rows, rng: Rng) -> Array:
-        """Mean statistic of a block of observations less the current one, for every draw."""
-        return self.family.sample_innovation(models, len(x), rng)
+    def sample(self, models: Array, x: Sequence[Rows], streams: Streams) -> Array:
+        """Innovation of a block for every draw: its mean statistic less the current one."""
+        return self.family.sample_innovation(models, len(x[0]), streams.chunk)
 
     def parameters(self, theta: Array) -> Array:
         """Turn draws (mean parameters) into the family's usual parameters."""
@@ -148,6 +157,11 @@ class Gaussian:
             np.linalg.cholesky(matrix)
         except np.linalg.LinAlgError:
             raise ValueError("covariance must be positive definite.") from None
+
+    @property
+    def n_statistics(self) -> int:
+        """Length of T(z)."""
+        return len(self.matrix)
 
     @cached_property
     def matrix(self) -> Array:
@@ -210,6 +224,8 @@ class GaussianMeanVariance:
     :math:`\mu \mid \lambda \sim N(\bar z, 1/(n\lambda))`.
     """
 
+    n_statistics: ClassVar[int] = 2
+
     def statistics(self, z: NDArray[Any]) -> Array:
         """T(z) = (z, z²), shape (n, 2)."""
         column = _one_column(z)
@@ -241,6 +257,8 @@ class GaussianMeanVariance:
 @dataclass(frozen=True)
 class Bernoulli:
     """Coin: T(z) = z; posterior of the probability Beta(sum z, n - sum z)."""
+
+    n_statistics: ClassVar[int] = 1
 
     def statistics(self, z: NDArray[Any]) -> Array:
         """T(z) = z, shape (n, 1)."""
@@ -280,6 +298,11 @@ class Categorical:
 
     n_categories: int
 
+    @property
+    def n_statistics(self) -> int:
+        """Length of T(z)."""
+        return self.n_categories
+
     def statistics(self, z: NDArray[Any]) -> Array:
         """One-hot, shape (n, n_categories)."""
         codes = _checked(
@@ -311,6 +334,8 @@ class Categorical:
 @dataclass(frozen=True)
 class Poisson:
     """Counts: T(z) = z; posterior of the mean Gamma(sum z, n)."""
+
+    n_statistics: ClassVar[int] = 1
 
     def statistics(self, z: NDArray[Any]) -> Array:
         """T(z) = z, shape (n, 1)."""
@@ -344,6 +369,7 @@ class Gamma:
     """
 
     shape: float
+    n_statistics: ClassVar[int] = 1
 
     def __post_init__(self) -> None:
         if not self.shape > 0:
@@ -398,3 +424,9 @@ def _checked(z: NDArray[Any], allowed: Callable[[Array], NDArray[np.bool_]], wha
         bad = column[~allowed(column)][0]
         raise ValueError(f"data must be {what} for this family, got {bad:g}.")
     return column[:, None]
+
+
+def example() -> tuple[SequentialMLE, Data]:
+    """A normal distribution in three dimensions, and data for it."""
+    z = np.random.default_rng(7).normal(size=(60, 3))
+    return SequentialMLE(Gaussian(np.ones(3))), Data.of(z)

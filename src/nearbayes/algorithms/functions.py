@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from nearbayes.core.data import Block, Data, Rows
-from nearbayes.core.protocols import Model, Rng
+from nearbayes.core.data import Data, Rows
+from nearbayes.core.protocols import Algorithm, Model, Rng, Traits
 from nearbayes.core.tables import Table
 
 __all__ = ["FunctionAlgorithm", "algorithm"]
@@ -60,24 +60,24 @@ def algorithm(
 
 
 @dataclass(frozen=True)
-class FunctionAlgorithm:
+class FunctionAlgorithm(Algorithm):
     """The algorithm that `algorithm` makes: every refit is a fit on real and imputed rows."""
 
     fit_function: Callable[..., Model]
     sample_function: Callable[..., Any]
     predict_function: Callable[[Model, Table], Any] | None = None
     randomised: bool = False
-    accepts_counts = False
+
+    @property
+    def traits(self) -> Traits:
+        """Plain repeated rows; random if the user says so."""
+        return Traits(randomised=self.randomised)
 
     def fit(self, data: Data, rng: Rng) -> Model:
         """Call the user's fit."""
         rows = data if data.count is None else data.repeat()
         arguments = (rows.y,) if rows.table is None else (rows.x, rows.y)
         return self.fit_function(*arguments, **({"rng": rng} if self.randomised else {}))
-
-    def refit(self, data: Data, new: Block, model: Model, rng: Rng) -> Model:
-        """Fit from scratch."""
-        return self.fit(data, rng)
 
     def sample(self, model: Model, x: Rows, rng: Rng) -> NDArray[Any]:
         """Call the user's sample and check how many it gives."""
@@ -94,3 +94,17 @@ class FunctionAlgorithm:
                 "or use posterior.apply(function)."
             )
         return np.asarray(self.predict_function(model, x))
+
+
+def example() -> tuple[FunctionAlgorithm, Data]:
+    """The mean of normal outcomes, and data for it."""
+    rng = np.random.default_rng(7)
+    return FunctionAlgorithm(_mean, _around), Data.of(rng.normal(size=(60, 3)), rng.normal(size=60))
+
+
+def _mean(x: Table, y: NDArray[Any]) -> float:
+    return float(np.mean(y))
+
+
+def _around(model: float, x: Table, rng: Rng) -> NDArray[np.float64]:
+    return rng.normal(model, 1.0, len(x))

@@ -7,12 +7,13 @@ from typing import Any
 
 from nearbayes.algorithms.estimators import RegressorAlgorithm
 from nearbayes.fits.adapters import fitting_of
+from nearbayes.registry import family_of
 
 __all__ = ["regressor_algorithm"]
 
 
 def regressor_algorithm(estimator: Any, noise: Any, fit_params: Mapping[str, Any]) -> Any:
-    """A Gaussian process with its own noise is refitted as such; others get noise around them.
+    """A regressor with a refit of its own keeps it; others get noise around their predictions.
 
     Parameters
     ----------
@@ -28,13 +29,7 @@ def regressor_algorithm(estimator: Any, noise: Any, fit_params: Mapping[str, Any
     >>> type(regressor_algorithm(Ridge(), "auto", {})).__name__
     'RegressorAlgorithm'
     """
-    if _is_our_process(type(estimator)) and noise in ("auto", "estimator") and not fit_params:
-        from nearbayes.gp.empirical_bayes import EmpiricalBayesAlgorithm
-
-        return EmpiricalBayesAlgorithm(estimator)
+    family, own_noise = family_of(estimator), noise in ("auto", "estimator")
+    if family is not None and family.algorithm is not None and own_noise and not fit_params:
+        return family.resolved("algorithm")(estimator)
     return RegressorAlgorithm(fitting_of(estimator, fit_params), noise)
-
-
-def _is_our_process(kind: type) -> bool:
-    """Tell by name, so that JAX is not imported for others; a subclass may do anything."""
-    return kind.__name__ == "EmpiricalBayesGP" and kind.__module__.startswith("nearbayes.")

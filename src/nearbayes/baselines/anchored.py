@@ -10,12 +10,11 @@ data there is too little of it.
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
-from nearbayes.core.batches import paths_posterior
 from nearbayes.core.data import as_data
-from nearbayes.core.inputs import Urn
+from nearbayes.core.engine import draw
+from nearbayes.core.paths import Ensemble
 from nearbayes.core.posterior import Posterior
 from nearbayes.core.run import Run
 
@@ -45,5 +44,4 @@ def anchored(algorithm: Any, data: Any, **run: Any) -> Posterior:
             "anchored needs an algorithm that starts at draws of a prior, such as "
             f"nearbayes.gp.RandomFeatureGP(initial='prior'), got {algorithm!r}."
         )
-    posterior = paths_posterior(algorithm, as_data(data), Urn(), (), Run(**run))
-    return replace(posterior, provenance=replace(posterior.provenance, method="anchored"))
+    return draw(algorithm, as_data(data), Ensemble(method="anchored"), Run(**run))[0]

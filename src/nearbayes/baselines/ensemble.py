@@ -5,36 +5,34 @@ from __future__ import annotations
 import warnings
 from typing import Any
 
-from nearbayes.core.data import Data, as_data
-from nearbayes.core.engine import DrawWarning, FirstFit, draw_posterior
+from nearbayes.core.data import as_data
+from nearbayes.core.engine import DrawWarning, draw
+from nearbayes.core.lifting import as_chunks
+from nearbayes.core.paths import Ensemble
 from nearbayes.core.posterior import Posterior
-from nearbayes.core.protocols import Algorithm, Model, Rng
+from nearbayes.core.protocols import Algorithm, ChunkAlgorithm
 from nearbayes.core.run import Run
 
 __all__ = ["ensemble"]
 
 
-def ensemble(algorithm: Algorithm, data: Any, **run: Any) -> Posterior:
+def ensemble(algorithm: Algorithm | ChunkAlgorithm, data: Any, **run: Any) -> Posterior:
     """Fit the real rows again and again, with fresh randomness of the algorithm.
 
     A deterministic algorithm gives the same fit every time: no uncertainty at all.
 
     Parameters
     ----------
-    algorithm : Algorithm
+    algorithm : Algorithm or ChunkAlgorithm
     data : Data, pair (X, y), or array of observations
-    **run : n_draws, random_state, n_jobs, on_error, progress
+    **run : n_draws, random_state, n_jobs, on_error, progress, resume, predict_on
         As in `nearbayes.martingale_posterior`.
     """
-    if not algorithm.randomised:
+    if not as_chunks(algorithm).traits.randomised:
         warnings.warn(
             "an ensemble of an algorithm without randomness has equal draws: "
             "use method='martingale' or 'bootstrap'.",
             DrawWarning,
             stacklevel=2,
         )
-    return draw_posterior(algorithm, as_data(data), _ensemble_path, Run(**run), method="ensemble")
-
-
-def _ensemble_path(algorithm: Algorithm, data: Data, first: FirstFit, rng: Rng) -> Model:
-    return first()
+    return draw(algorithm, as_data(data), Ensemble(), Run(**run))[0]

@@ -20,7 +20,7 @@ import nearbayes as nb
 from nearbayes.cli.errors import UsageError
 from nearbayes.cli.models import ModelName, as_numbers, make_estimator
 from nearbayes.cli.schema import Schema, Task
-from nearbayes.core.progress import show_progress
+from nearbayes.execution.progress import show_progress
 
 __all__ = ["Comparison", "compare"]
 

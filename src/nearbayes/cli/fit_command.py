@@ -25,9 +25,10 @@ from nearbayes.cli.models import ModelName, make_estimator
 from nearbayes.cli.outputs import check_output
 from nearbayes.cli.schema import Schema, Task
 from nearbayes.core.engine import refit_work
-from nearbayes.core.executor import timed_on_one_thread
-from nearbayes.core.progress import in_words
+from nearbayes.core.paths import Martingale
 from nearbayes.estimators.face import Method
+from nearbayes.execution.executor import timed_on_one_thread
+from nearbayes.execution.progress import in_words
 from nearbayes.fits.adapters import fitting_of
 
 __all__ = ["Options", "fit"]
@@ -194,9 +195,10 @@ def _costs(estimator: Any, n: int, options: Options) -> list[float]:
     if options.method != "martingale":
         return [1.0]
     fitting = fitting_of(estimator, {})
-    most = len(fitting.preferred_schedule(options.refits).blocks(n))
-    schedules = [fitting.preferred_schedule(refits) for refits in range(1, most + 1)]
-    return [refit_work(fitting, n, schedule.blocks(n)) for schedule in schedules]
+    traits = fitting.traits
+    most = len(traits.schedule(options.refits).blocks(n))
+    plans = [traits.schedule(refits).blocks(n) for refits in range(1, most + 1)]
+    return [refit_work(traits, n, Martingale(None, blocks)) for blocks in plans]
 
 
 def _calibrated_and_compared(
@@ -224,7 +226,7 @@ def _calibrated_and_compared(
 def _calibrate(model: Any, work: _Work) -> None:
     """Calibrate intervals, where the learner needs it and there is time."""
     posterior = model.posterior_
-    flexible = posterior.algorithm.is_flexible
+    flexible = posterior.chunks.traits.calibrate
     if not work.options.calibration or not flexible or len(posterior) < 2:
         return
     sets = None

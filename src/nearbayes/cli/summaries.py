@@ -9,8 +9,8 @@ import numpy as np
 
 from nearbayes.cli.modelfile import ModelFile
 from nearbayes.cli.schema import Schema
-from nearbayes.core.executor import timed_on_one_thread
-from nearbayes.core.progress import in_words
+from nearbayes.execution.executor import timed_on_one_thread
+from nearbayes.execution.progress import in_words
 from nearbayes.metrics import accuracy, coverage, log_score
 
 __all__ = ["summary", "summary_lines", "treatment"]

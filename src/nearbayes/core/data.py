@@ -1,25 +1,48 @@
 """Data: real and imputed observations, kept as counts where inputs repeat.
 
 With urn inputs the imputed x are old rows, so real + imputed data is the table of n real rows with
-counts, however far the horizon. An algorithm that declares `accepts_counts` is given that short
+counts, however far the horizon. An algorithm whose traits declare `counts` is given that short
 form; every other algorithm is given the plain repeated rows. Both are read the same way:
 ``data.x``, ``data.y`` and ``data.count``.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, Literal
+from typing import Any, Generic, Literal, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from nearbayes.core.tables import Table, as_table, n_rows, stack, take
 
-__all__ = ["Block", "Counts", "Data", "Rows", "as_data", "finite"]
+__all__ = ["Block", "Blocks", "Counts", "Data", "Repeated", "Rows", "as_data", "finite"]
 
 Counts = Literal[False, "labels", "means"]
+Item = TypeVar("Item")
+
+
+@dataclass(frozen=True)
+class Repeated(Sequence[Item], Generic[Item]):
+    """The same item for every draw of a chunk.
+
+    Examples
+    --------
+    >>> list(Repeated("rows", 3))
+    ['rows', 'rows', 'rows']
+    """
+
+    item: Item
+    times: int
+
+    def __len__(self) -> int:
+        return self.times
+
+    def __getitem__(self, place: Any) -> Any:
+        chosen = range(self.times)[place]
+        return self.item if isinstance(chosen, int) else Repeated(self.item, len(chosen))
 
 
 @dataclass(frozen=True, eq=False)
@@ -106,7 +129,7 @@ class Block:
     x : Rows
         The imputed inputs.
     y : array of shape (size, ...)
-        What the algorithm sampled there. A batched algorithm may return sufficient statistics.
+        What the algorithm sampled there. A chunk algorithm may return sufficient statistics.
     total : float
         Number of observations, real and imputed, with this block.
     """
@@ -119,6 +142,34 @@ class Block:
     def size(self) -> int:
         """Number of imputed observations."""
         return self.x.size
+
+
+@dataclass(frozen=True, eq=False)
+class Blocks(Sequence[Block]):
+    """The imputed observations of every draw of a chunk; item k is the block of draw k.
+
+    Attributes
+    ----------
+    x : sequence of Rows
+    y : array of shape (n_draws, size, ...), or a list of arrays
+    total : float
+        As in `Block`; the same for all draws.
+    """
+
+    x: Sequence[Rows]
+    y: Sequence[NDArray[Any]] | NDArray[Any]
+    total: float
+
+    @property
+    def size(self) -> int:
+        """Number of imputed observations per draw."""
+        return self.x[0].size
+
+    def __len__(self) -> int:
+        return len(self.x)
+
+    def __getitem__(self, place: Any) -> Any:
+        return Block(self.x[place], self.y[place], self.total)
 
 
 @dataclass(frozen=True, eq=False)
@@ -142,7 +193,7 @@ class Data:
     --------
     >>> data = Data.of(np.array([[0.0], [1.0]]), np.array([0, 1]))
     >>> block = Block(Rows.repeated(data.table, np.array([3, 0])), np.array([0, 0, 1]), total=5)
-    >>> grown = data.extend(block, accepts_counts="labels")
+    >>> grown = data.extend(block, counts="labels")
     >>> grown.x.ravel().tolist(), grown.y.tolist(), grown.count.tolist()
     ([0.0, 0.0, 1.0], [0, 1, 1], [3.0, 1.0, 1.0])
     >>> grown.n, grown.size
@@ -231,13 +282,13 @@ class Data:
         """Add input rows without outcomes, for imputed observations to refer to."""
         return replace(self, table=stack([self.table, rows]), index=self.positions)
 
-    def extend(self, block: Block, accepts_counts: Counts = False) -> Data:
+    def extend(self, block: Block, counts: Counts = False) -> Data:
         r"""Add imputed observations: :math:`D_{j+1} = D_j \cup \hat z` (Algorithm 1, step 2a).
 
         Parameters
         ----------
         block : Block
-        accepts_counts : False, "labels" or "means"
+        counts : False, "labels" or "means"
             False keeps one row per observation. "labels" merges observations with the same input
             row and the same label (exact for any weighted loss). "means" keeps one observation per
             input row, with the mean outcome and the count (exact for squared and other
@@ -247,16 +298,16 @@ class Data:
         index = None if new_index is None else np.concatenate([self.positions, new_index])
         y = np.concatenate([self.y, block.y])
         count = None
-        if self.count is not None or accepts_counts:
+        if self.count is not None or counts:
             count = np.concatenate([self.counts, np.ones(block.size)])
         grown = Data(table, index, y, count, real=self.real or self)
-        return grown.merge(accepts_counts) if accepts_counts and table is not None else grown
+        return grown.merge(counts) if counts and table is not None else grown
 
-    def replaced_by(self, block: Block, accepts_counts: Counts = False) -> Data:
+    def replaced_by(self, block: Block, counts: Counts = False) -> Data:
         """Keep only imputed observations: the data of a parametric bootstrap (section 4)."""
         table, index = self._with_inputs(block.x)
         imputed = Data(table, index, block.y, None, real=self.real or self)
-        return imputed.merge(accepts_counts) if accepts_counts and table is not None else imputed
+        return imputed.merge(counts) if counts and table is not None else imputed
 
     def _with_inputs(self, x: Rows) -> tuple[Table | None, NDArray[np.intp] | None]:
         """The table with new input rows, and where in it those of a block are."""
@@ -264,9 +315,9 @@ class Data:
             return self.table, None if self.table is None else x.positions
         return stack([self.table, x.values]), n_rows(self.table) + np.arange(x.size)
 
-    def merge(self, accepts_counts: Literal["labels", "means"]) -> Data:
+    def merge(self, counts: Literal["labels", "means"]) -> Data:
         """Merge observations that an algorithm need not tell apart (see `extend`)."""
-        if accepts_counts == "labels":
+        if counts == "labels":
             n_labels = int(self.y.max()) + 1
             key = self.positions * n_labels + self.y
             times = _tally(key, self.counts)
@@ -278,6 +329,15 @@ class Data:
         sums = np.stack([_tally(self.positions, c, len(times))[seen] for c in columns], axis=1)
         mean = (sums / times[seen, None]).reshape(len(seen), *self.y.shape[1:])
         return replace(self, index=seen, y=mean, count=times[seen])
+
+    def resampled(self, rng: np.random.Generator, counts: Counts = False) -> Data:
+        """Resample n observations with replacement: as counts, or as repeated rows."""
+        times = rng.multinomial(round(self.n), self.counts / self.size)
+        chosen = np.flatnonzero(times)
+        index = None if self.table is None else self.positions[chosen]
+        count = times[chosen].astype(np.float64)
+        counted = replace(self, index=index, y=self.y[chosen], count=count)
+        return counted if counts else counted.repeat()
 
     def repeat(self) -> Data:
         """Write counts out as repeated rows; they must be whole numbers."""
@@ -308,11 +368,15 @@ def as_data(data: Any) -> Data:
     return Data.of(data)
 
 
-def finite(y: NDArray[Any]) -> NDArray[Any]:
-    """Give imputed outcomes back, unless some are NaN or infinite."""
-    if y.dtype.kind == "f" and not np.isfinite(y).all():
-        raise ValueError("the model's predictions or samples contain NaN or infinity.")
-    return y
+def finite(y: NDArray[Any]) -> bool:
+    """Tell whether no outcome is NaN or infinite."""
+    if y.dtype.kind != "f":
+        return True
+    with np.errstate(invalid="ignore", over="ignore"):
+        total = np.add.reduce(y, axis=None)  # faster than looking at each, and mostly enough
+    if np.isfinite(total):
+        return True
+    return bool(np.isfinite(y).all())
 
 
 def _tally(

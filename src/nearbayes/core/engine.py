@@ -1,331 +1,333 @@
 """Engine: the paper's Algorithm 1. Knows the protocols, never a model.
 
-`martingale_path` is one draw; `martingale_posterior` makes many, one at a time through an executor
-or all at once in a batched program. Baselines are other paths through the same `draw_posterior`.
+`advance` is the loop: a chunk of draws goes along its path. `draw` makes as many chunks as are
+asked for, in any executor, and gathers the posterior. Methods are paths through that loop.
 """
 
 from __future__ import annotations
 
+import statistics
 import time
+import traceback
 import warnings
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from nearbayes.core.batches import batched_posterior, paths_posterior
-from nearbayes.core.data import Block, Data, Rows, as_data, finite
-from nearbayes.core.executor import Drawn, OnError, make_draws, timed_on_one_thread
-from nearbayes.core.inputs import as_inputs
-from nearbayes.core.posterior import Posterior, Provenance, installed_versions
-from nearbayes.core.protocols import (
-    Algorithm,
-    BatchedAlgorithm,
-    BatchedPaths,
-    Finishes,
-    Inputs,
-    Model,
-    PrefersSchedule,
-    Prepares,
-    Rng,
-)
-from nearbayes.core.resuming import (
-    check_resumable,
-    joined,
-    missing_draws,
-    numbered,
-    seconds_per_draw,
-    seeds_of,
-)
+from nearbayes.core.data import Data, Repeated
+from nearbayes.core.lifting import as_chunks
+from nearbayes.core.paths import Martingale, Path, sampled
+from nearbayes.core.posterior import FailedDraw, Posterior, Provenance, installed_versions
+from nearbayes.core.protocols import ChunkAlgorithm, Models, Traits
 from nearbayes.core.run import Run
-from nearbayes.core.schedule import Schedule
 from nearbayes.core.seeds import Seeds
+from nearbayes.core.state import State, chosen, joined, surviving
+from nearbayes.execution.executor import (
+    Gathered,
+    JoblibExecutor,
+    OnError,
+    gather,
+    in_one_line,
+    timed_on_one_thread,
+)
 
-__all__ = [
-    "DrawWarning",
-    "FirstFit",
-    "check_algorithm",
-    "checked_inputs",
-    "default_schedule",
-    "draw_posterior",
-    "martingale_path",
-    "martingale_posterior",
-    "refit_work",
-]
+__all__ = ["DrawWarning", "Look", "advance", "draw", "refit_work"]
 
-FirstFit = Callable[[], Model]
-Path = Callable[[Algorithm, Data, FirstFit, Rng], Model]
+Observer = Callable[[State], None]
+Look = Callable[[ChunkAlgorithm, State, Sequence[int]], Any]  # at the draws in some places
+ROWS_TRIED = 8  # that a final model is sampled at before it counts as a draw
 
 
 class DrawWarning(UserWarning):
     """Some draws failed or were not made; the posterior has the others."""
 
 
-def martingale_posterior(
-    algorithm: Algorithm | BatchedAlgorithm,
-    data: Any,
-    *,
-    n_draws: int = 50,
-    schedule: Schedule | None = None,
-    inputs: Inputs | str | None = None,
-    random_state: Any = None,
-    n_jobs: int | None = None,
+def advance(
+    algorithm: ChunkAlgorithm,
+    path: Path,
+    state: State,
+    observe: Observer | None = None,
+    save: Observer | None = None,
     on_error: OnError = "report",
-    progress: bool | None = None,
-    resume: Posterior | None = None,
-) -> Posterior:
-    """Draw from the martingale posterior of an algorithm (Algorithm 1).
+) -> State:
+    """Take the draws of a chunk along their path (Algorithm 1, step 2).
 
     Parameters
     ----------
-    algorithm : Algorithm or BatchedAlgorithm
-        What can fit, refit and sample; see `nearbayes.algorithm` for any two functions.
-    data : Data, pair (X, y), or array of observations
-    schedule : Schedule, optional
-        Rows to impute before each refit; default ``Schedule.optimal(refits=8)``, or what the
-        algorithm prefers.
-    inputs : Inputs or str, optional
-        Where imputed x come from; default a Polya urn over past inputs.
-    n_draws, random_state, n_jobs, on_error, progress, resume
-        How draws are made; see `Run`.
-
-    Returns
-    -------
-    Posterior
-
-    Examples
-    --------
-    >>> import nearbayes as nb
-    >>> coin = nb.SequentialMLE(nb.families.Bernoulli())
-    >>> posterior = nb.martingale_posterior(
-    ...     coin, np.array([1, 0, 1, 1, 0, 1, 1, 0, 1, 1]), n_draws=2000, random_state=0)
-    >>> float(posterior.apply(lambda p: p[0]).mean.round(1))
-    0.7
+    algorithm : ChunkAlgorithm
+    path : Path
+    state : State
+        After the start, or any later one: the path goes on from there.
+    observe, save : callable, optional
+        Called with the state at hand, and with that after every step.
+    on_error : "report" or "raise"
+        Go on without draws that fail, or raise the first error.
     """
-    run = Run(n_draws, random_state, n_jobs, on_error, progress, resume)
-    check_algorithm(algorithm)
-    observed = as_data(data)
-    plan = default_schedule(algorithm) if schedule is None else _checked_schedule(schedule)
-    sampler = checked_inputs(inputs, observed)
-    blocks = plan.blocks(observed.n)
-    if sampler is None and isinstance(algorithm, BatchedAlgorithm):
-        posterior = batched_posterior(algorithm, observed, blocks, run)
-    elif sampler is not None and isinstance(algorithm, BatchedPaths):
-        prepared = sampler.prepare(observed)
-        posterior = paths_posterior(algorithm, prepared, sampler, blocks, run)
-    else:
-        assert isinstance(algorithm, Algorithm)
-        check_resumable(resume, blocks=blocks)
-        prepared = observed if sampler is None else sampler.prepare(observed)
-        path, work = _MartingalePath(sampler, blocks), refit_work(algorithm, prepared.n, blocks)
-        posterior = draw_posterior(algorithm, prepared, path, run, method="martingale", work=work)
-    return _with_schedule(posterior, plan)
+    step = partial(path.step, algorithm)
+    _show(state, observe, save)
+    while state.step < path.n_steps and not state.lost:
+        before, state = state, surviving(step, state)
+        if len(state.failed) > len(before.failed):
+            _note_failures(before, state, f"(refit {before.step + 1} of {path.n_steps})", on_error)
+        _show(state, observe, save)
+    return state
 
 
-def default_schedule(algorithm: Any, n_refits: int | None = None) -> Schedule:
-    """The schedule that an algorithm prefers, else the optimal one with 8 refits or `n_refits`."""
-    if isinstance(algorithm, PrefersSchedule):
-        return algorithm.preferred_schedule(n_refits)
-    return Schedule.optimal(8 if n_refits is None else n_refits)
+def _show(state: State, *observers: Observer | None) -> None:
+    for look in observers:
+        if look is not None:
+            look(state)
 
 
-def _with_schedule(posterior: Posterior, schedule: Schedule) -> Posterior:
-    """Note in the provenance how the rows were imputed."""
-    n = posterior.provenance.n
-    provenance = replace(
-        posterior.provenance,
-        schedule=str(schedule),
-        blocks=schedule.blocks(n),
-        captured=schedule.captured(n),
-        inflation=schedule.inflation(n),
-    )
-    return replace(posterior, provenance=provenance)
+def _note_failures(before: State, after: State, where: str, on_error: OnError) -> None:
+    """Say in the errors where they were raised; raise the first if that is asked for."""
+    new = {place: after.failed[place] for place in after.failed if place not in before.failed}
+    for error in {id(error): error for error in new.values()}.values():
+        if where:
+            error.add_note(where)
+    if on_error == "raise" and new:
+        place, error = min(new.items())
+        number = before.streams.draws[place]
+        error.add_note(f"raised in draw {number}; on_error='report' would keep the others.")
+        raise error
 
 
-def martingale_path(
-    algorithm: Algorithm,
-    data: Data,
-    model: Model,
-    blocks: Sequence[int],
-    inputs: Inputs | None,
-    rng: Rng,
-) -> Model:
-    r"""Make one draw: impute, refit, repeat (Algorithm 1, step 2).
-
-    Parameters
-    ----------
-    algorithm : Algorithm
-    data : Data
-        The real rows :math:`D_n`.
-    model : object
-        The first fit :math:`\theta_n`.
-    blocks : sequence of int
-        Rows to impute before each refit.
-    inputs : Inputs or None
-        Where imputed x come from; None for data without inputs.
-    rng : numpy.random.Generator
-    """
-    for step, size in enumerate(blocks):
-        try:
-            x = Rows.without_inputs(size) if inputs is None else inputs.sample(data, size, rng)
-            y = finite(algorithm.sample(model, x, rng))
-            new = Block(x, y, total=data.size + size)
-            data = data.extend(new, algorithm.accepts_counts)
-            model = algorithm.refit(data, new, model, rng)
-        except Exception as error:
-            error.add_note(f"(refit {step + 1} of {len(blocks)})")
-            raise
-    return model
-
-
-def draw_posterior(
-    algorithm: Algorithm, data: Data, path: Path, run: Run, *, method: str, work: float = 1.0
-) -> Posterior:
+def draw(
+    algorithm: Any, data: Data, path: Path, run: Run, look: Look | None = None
+) -> tuple[Posterior, list[list[Any]]]:
     """Make independent draws along a path and gather them (Algorithm 1, step 3).
 
     Parameters
     ----------
-    algorithm : Algorithm
+    algorithm : Algorithm or ChunkAlgorithm
     data : Data
-    path : callable
-        ``path(algorithm, data, first, rng)`` gives the final model of one draw; ``first()`` gives
-        that draw's first fit.
+    path : Path
     run : Run
-    method : str
-        Name of the method, for the provenance.
-    work : float
-        Cost of one draw in first fits, for the estimate.
+    look : callable, optional
+        ``look(algorithm, state, places)`` gives one value per draw in `places`; it is called with
+        every state.
+
+    Returns
+    -------
+    posterior : Posterior
+    seen : list
+        What `look` gave, one list per draw.
     """
-    check_algorithm(algorithm)
     started = time.perf_counter()
-    seeds = seeds_of(run.random_state, run.resume)
-    check_resumable(run.resume, method=method, seed=seeds.entropy, n=data.n)
-    if isinstance(algorithm, Prepares):
-        preparing = partial(algorithm.prepare, data, seeds.shared())
-        (algorithm, data), _ = timed_on_one_thread(preparing)
-    # An error here is about the real data, so it is the user's to see as it is.
-    first, seconds = timed_on_one_thread(partial(algorithm.fit, data, seeds.first_fit(0)))
-    numbers = missing_draws(run.n_draws, run.resume)
-    tasks = [
-        _Draw(path, algorithm, data, _shared_fit(algorithm, first, k), k, seeds) for k in numbers
-    ]
-    drawn = make_draws(
-        tasks,
-        n_jobs=run.n_jobs,
-        on_error=run.on_error,
-        seconds_per_draw=seconds * work,
-        progress=run.progress,
+    seeds, chunks = run.seeds, as_chunks(algorithm)
+    run.check_resumable(method=path.method, seed=seeds.entropy, n=data.n)
+    (chunks, data), _ = timed_on_one_thread(partial(chunks.prepare, data, seeds.shared()))
+    prepared = getattr(chunks, "algorithm", chunks)  # a plain one, as the user knows it
+    first, seconds = timed_on_one_thread(partial(_fit_of_first_chunk, chunks, data, seeds))
+    chunks = as_chunks(prepared, run.predict_on)
+    job = _Job(
+        chunks, data, path, seeds, None if first.failed else first.models, look, run.on_error
     )
-    drawn = joined(numbered(drawn, numbers), run.resume)
-    _report(drawn, run.n_draws)
+    found = _made(job, run, seconds * refit_work(chunks.traits, data.n, path))
+    drawn = _gathered(found, chunks.traits.chunk, run)
+    _warn(drawn, run.n_draws, found.interrupted)
     provenance = Provenance(
-        method,
+        path.method,
         seeds.entropy,
         data.n,
         run.n_draws,
         seconds={
             "first_fit": seconds,
-            "per_draw": seconds_per_draw(drawn, run.resume),
+            "per_draw": _seconds_per_draw(found, run),
             "total": time.perf_counter() - started,
         },
-        interrupted=drawn.interrupted,
+        interrupted=found.interrupted,
         finished=tuple(drawn.index),
-        versions=installed_versions(*getattr(algorithm, "packages", ())),
+        versions=installed_versions(*chunks.traits.packages),
     )
-    return Posterior(algorithm, drawn.models, first, provenance, tuple(drawn.failed))
+    model = first.models[first.alive[0]]
+    failed = tuple(drawn.failed)
+    return Posterior(prepared, drawn.models, model, provenance, failed, run.predict_on), drawn.seen
+
+
+class _Task(NamedTuple):
+    """A chunk to make: its number, and the places in it of the draws that are wanted."""
+
+    chunk: int
+    places: tuple[int, ...]
 
 
 @dataclass(frozen=True)
-class _MartingalePath:
-    inputs: Inputs | None
-    blocks: tuple[int, ...]
+class _Job:
+    """What all chunks of a run share; `first` are the first fits of chunk 0, if none failed."""
 
-    def __call__(self, algorithm: Algorithm, data: Data, first: FirstFit, rng: Rng) -> Model:
-        return martingale_path(algorithm, data, first(), self.blocks, self.inputs, rng)
-
-
-@dataclass(frozen=True)
-class _Draw:
-    """One draw as a task for the executor."""
-
-    path: Path
-    algorithm: Algorithm
+    algorithm: ChunkAlgorithm
     data: Data
-    shared: tuple[Model, ...]
-    index: int
+    path: Path
     seeds: Seeds
+    first: Models | None
+    look: Look | None
+    on_error: OnError
 
-    def __call__(self) -> Model:
-        rng = self.seeds.draw(self.index)
-        model = self.path(self.algorithm, self.data, self._first_fit, rng)
-        # A model that cannot be sampled from is no draw: find out now, not at prediction.
-        finite(self.algorithm.sample(model, self.data.rows().head(8), rng))
-        return self.algorithm.finish(model) if isinstance(self.algorithm, Finishes) else model
-
-    def _first_fit(self) -> Model:
-        if self.shared:
-            return self.shared[0]
-        return self.algorithm.fit(self.data, self.seeds.first_fit(self.index))
-
-
-def _shared_fit(algorithm: Algorithm, first: Model, index: int) -> tuple[Model, ...]:
-    """The first fit, where it serves this draw: always, or for draw 0 of a random algorithm."""
-    return () if algorithm.randomised and index > 0 else (first,)
+    def first_fits(self, state: State) -> Models:
+        """First fits of a chunk; the same for all chunks unless the algorithm is random."""
+        if self.first is not None and not self.algorithm.traits.randomised:
+            return self.first
+        if self.first is not None and state.streams.number == 0:
+            return chosen(self.first, state.streams.draws)
+        return self.algorithm.fit(state.data, state.streams.at(0))
 
 
-def refit_work(algorithm: Any, n: float, blocks: Sequence[int]) -> float:
-    """Cost of one draw in first fits to n rows: a refit costs one on counts, else by its rows."""
-    fits = 1.0 if algorithm.randomised else 0.0
-    if algorithm.accepts_counts:
-        return fits + len(blocks)
-    return fits + float(np.sum(n + np.cumsum(blocks)) / n)
+@dataclass(frozen=True)
+class _Drawn:
+    """Draws that were made, their numbers, those that failed, and what was seen of each."""
+
+    models: Models
+    index: list[int]
+    failed: list[FailedDraw]
+    seen: list[list[Any]]
 
 
-def _report(drawn: Drawn, n_draws: int) -> None:
-    if not drawn.models:
+def _fit_of_first_chunk(algorithm: ChunkAlgorithm, data: Data, seeds: Seeds) -> State:
+    """First fits of chunk 0. If all fail, it is the data: the user gets the error as it is."""
+
+    def fit(state: State) -> State:
+        return state.moved(state.data, algorithm.fit(state.data, state.streams.at(0)), steps=0)
+
+    every = _Task(0, tuple(range(algorithm.traits.chunk)))
+    state = surviving(fit, _before_fit(algorithm, data, seeds, every))
+    if state.lost:
+        raise state.failed[0]
+    return state
+
+
+def _before_fit(algorithm: ChunkAlgorithm, data: Data, seeds: Seeds, task: _Task) -> State:
+    """A whole chunk, as shapes must not depend on `n_draws`; copies follow the last wanted draw.
+
+    Draws before that are made even if nobody wants them again: a draw may depend on how many random
+    numbers of the chunk's generator those before it have used.
+    """
+    size, last = algorithm.traits.chunk, max(task.places)
+    draws = [task.chunk * size + min(place, last) for place in range(size)]
+    return State(seeds.streams(draws, task.chunk), 0, Repeated(data, size))
+
+
+def _make_chunk(job: _Job, task: _Task) -> _Drawn:
+    """Make the draws of a chunk; a shared function, so that tasks are small."""
+    algorithm, path = job.algorithm, job.path
+    seen: list[Any] = []
+    before = _before_fit(algorithm, job.data, job.seeds, task)
+    start = partial(path.start, algorithm, first=job.first_fits)
+    state = surviving(start, before)
+    _note_failures(before, state, "", job.on_error)
+    observe = None if job.look is None else partial(_note, seen, job.look, algorithm, task.places)
+    state = advance(algorithm, path, state, observe, on_error=job.on_error)
+    final = surviving(partial(_finished, algorithm), state)
+    _note_failures(state, final, "", job.on_error)
+    kept = [place for place in task.places if place not in final.failed]
+    numbers = before.streams.draws
+    return _Drawn(
+        chosen(final.models, kept),
+        [numbers[place] for place in kept],
+        [
+            _failed_draw(numbers[place], final.failed[place])
+            for place in task.places
+            if place in final.failed
+        ],
+        [[at[task.places.index(place)] for at in seen] for place in kept],
+    )
+
+
+def _note(
+    seen: list[Any], look: Look, algorithm: ChunkAlgorithm, places: Sequence[int], state: State
+) -> None:
+    seen.append(look(algorithm, state, places))
+
+
+def _finished(algorithm: ChunkAlgorithm, state: State) -> State:
+    """What is kept of final models; one that cannot be sampled from is no draw."""
+    rows = Repeated(state.data[0].rows().head(ROWS_TRIED), len(state.streams))
+    sampled(algorithm, state, rows, state.streams.at(state.step + 1))
+    return state.moved(state.data, algorithm.finish(state.models), steps=0)
+
+
+def _failed_draw(number: int, error: Exception) -> FailedDraw:
+    return FailedDraw(number, in_one_line(error), "".join(traceback.format_exception(error)))
+
+
+def _made(job: _Job, run: Run, seconds_per_chunk: float) -> Gathered:
+    """Make the chunks that hold missing draws, wherever they run."""
+    traits = job.algorithm.traits
+    places: dict[int, list[int]] = {}
+    for number in run.missing:
+        places.setdefault(number // traits.chunk, []).append(number % traits.chunk)
+    tasks = [_Task(chunk, tuple(inside)) for chunk, inside in places.items()]
+    return gather(
+        JoblibExecutor(run.n_jobs, traits.runs_in),
+        _make_chunk,
+        job,
+        tasks,
+        on_error=run.on_error,
+        seconds_per_item=seconds_per_chunk,
+        progress=run.progress,
+        sizes=[len(task.places) for task in tasks],
+    )
+
+
+def _gathered(found: Gathered, chunk: int, run: Run) -> _Drawn:
+    """Draws of all chunks and of the earlier part of the run, in the order of their numbers."""
+    parts = [found.done[task].value for task in sorted(found.done)]
+    if run.resume is not None:
+        numbers = list(run.resume.provenance.finished)
+        parts.append(_Drawn(run.resume.models, numbers, [], [[] for _ in numbers]))
+    index = [number for part in parts for number in part.index]
+    seen = [values for part in parts for values in part.seen]
+    failed = [each for part in parts for each in part.failed]
+    failed += [
+        FailedDraw(task.chunk * chunk + place, lost.error, lost.traceback)
+        for task, lost in found.lost.items()
+        for place in task.places
+    ]
+    order = np.argsort(index).tolist()
+    models = joined([part.models for part in parts if len(part.models)])
+    return _Drawn(
+        models if order == list(range(len(order))) else chosen(models, order),
+        [index[place] for place in order],
+        sorted(failed, key=lambda each: each.index),
+        [seen[place] for place in order],
+    )
+
+
+def _seconds_per_draw(found: Gathered, run: Run) -> float:
+    """Median time of a draw; that of the earlier part where no draw was left to be made."""
+    times = [done.seconds / len(task.places) for task, done in found.done.items()]
+    if times or run.resume is None:
+        return statistics.median(times or [0.0])
+    return run.resume.provenance.seconds["per_draw"]
+
+
+def refit_work(traits: Traits, n: float, path: Path) -> float:
+    """Cost of a path in first fits to n rows: a refit costs one on counts, else by its rows."""
+    fits = 1.0 if traits.randomised or path.n_steps == 0 else 0.0
+    if traits.counts or not traits.keeps_rows or not isinstance(path, Martingale):
+        return fits + path.n_steps
+    return fits + float(np.sum(n + np.cumsum(path.blocks)) / n)
+
+
+def _warn(drawn: _Drawn, n_draws: int, interrupted: bool) -> None:
+    failed = drawn.failed
+    if not len(drawn.models):
         raise RuntimeError(
-            f"all {n_draws} draws failed; the first said: {drawn.failed[0].error}\n"
-            f"{drawn.failed[0].traceback}"
+            f"all {n_draws} draws failed; the first said: {failed[0].error}\n{failed[0].traceback}"
         )
-    if drawn.failed:
+    if failed:
         warnings.warn(
-            f"{len(drawn.failed)} of {n_draws} draws failed and are left out; the first said: "
-            f"{drawn.failed[0].error} See posterior.failed, or use on_error='raise'.",
+            f"{len(failed)} of {n_draws} draws failed and are left out; the first said: "
+            f"{failed[0].error} See posterior.failed, or use on_error='raise'.",
             DrawWarning,
             stacklevel=4,
         )
-    if drawn.interrupted:
+    if interrupted:
         warnings.warn(
             f"interrupted: {len(drawn.models)} of {n_draws} draws are finished and kept.",
             DrawWarning,
             stacklevel=4,
         )
-
-
-def check_algorithm(algorithm: Any) -> None:
-    """Refuse what is no algorithm, and say how to make one of it."""
-    if isinstance(algorithm, type) or not isinstance(algorithm, Algorithm | BatchedAlgorithm):
-        raise TypeError(
-            f"algorithm must have fit, refit, sample, accepts_counts and randomised, got "
-            f"{algorithm!r}: wrap two functions with nearbayes.algorithm(fit, sample), or give an "
-            "estimator to PosteriorClassifier or PosteriorRegressor."
-        )
-
-
-def _checked_schedule(schedule: Any) -> Schedule:
-    if not isinstance(schedule, Schedule):
-        raise TypeError(
-            f"schedule must be a Schedule, such as Schedule.optimal(refits=8), got {schedule!r}."
-        )
-    return schedule
-
-
-def checked_inputs(inputs: Any, data: Data) -> Inputs | None:
-    """Take inputs for data with X, and none for data without."""
-    if data.table is not None:
-        return as_inputs(inputs)
-    if inputs is not None:
-        raise ValueError("inputs must be None for data without X: nothing to impute them for.")
-    return None

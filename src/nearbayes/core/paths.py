@@ -1,176 +1,181 @@
-"""Paths: a quantity after every refit of every draw, to see draws fan out to the posterior."""
+"""Paths: how draws get from the data to the posterior. One method, one path through the loop.
+
+A path starts every draw of a chunk and then takes steps. The loop, failures, seeds and processes
+are the engine's. Section 4 of the paper compares these methods.
+"""
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
-from typing import Any, overload
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import accumulate
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from nearbayes.core.credible import Functional, stack_draws
-from nearbayes.core.data import Block, Counts, Data, Rows
-from nearbayes.core.engine import check_algorithm, default_schedule, martingale_posterior
-from nearbayes.core.protocols import Algorithm, BatchedAlgorithm, Model, Prepares, Reveals, Rng
-from nearbayes.core.schedule import Schedule
+from nearbayes.core.data import Blocks, Data, Repeated, Rows, finite
+from nearbayes.core.inputs import as_inputs
+from nearbayes.core.protocols import ChunkAlgorithm, DrawsFailedError, Inputs, Models
+from nearbayes.core.seeds import Streams
+from nearbayes.core.state import State, chosen
 
-__all__ = ["Paths", "martingale_paths"]
+__all__ = ["Bootstrap", "Ensemble", "Martingale", "ParametricBootstrap", "Path", "checked_inputs"]
 
-Quantity = Callable[[Any], Any]
+FirstFits = Callable[[State], Models]
+Outcomes = Sequence[NDArray[Any]] | NDArray[Any]
+NOT_FINITE = "the model's predictions or samples contain NaN or infinity."
 
 
-@dataclass(frozen=True, eq=False)
-class Paths:
-    """A quantity along the path of every draw.
+class Path(ABC):
+    """A method: where draws start, and what one step is."""
+
+    method: str
+    n_steps: int = 0
+
+    def start(self, algorithm: ChunkAlgorithm, state: State, first: FirstFits) -> State:
+        """Begin with the first fits to the real rows, which ``first(state)`` gives."""
+        return state.moved(state.data, first(state), steps=0)
+
+    @abstractmethod
+    def step(self, algorithm: ChunkAlgorithm, state: State) -> State:
+        """The state after one more step."""
+
+
+@dataclass(frozen=True)
+class Martingale(Path):
+    """Impute a block, refit, repeat: the paper's Algorithm 1, step 2.
 
     Attributes
     ----------
-    n_rows : array of shape (n_refits + 1,)
-        Rows, real and imputed, that the model had seen: first the real ones alone.
-    values : array of shape (n_draws, n_refits + 1, ...)
-    inflation : float
-        Factor that makes up for a truncated schedule (App. C).
+    inputs : Inputs or None
+        Where imputed x come from; None for data without inputs.
+    blocks : tuple of int
+        Rows to impute before each refit.
     """
 
-    n_rows: NDArray[np.float64]
-    values: NDArray[np.float64]
-    inflation: float = 1.0
+    inputs: Inputs | None
+    blocks: tuple[int, ...]
+    method: str = "martingale"
 
     @property
-    def ends(self) -> Functional:
-        """Where the paths end: the draws, as ``posterior.apply(function)`` gives them."""
-        return Functional(self.values[:, -1], self.inflation)
+    def n_steps(self) -> int:  # type: ignore[override]
+        """One step per block."""
+        return len(self.blocks)
+
+    @cached_property
+    def imputed_by(self) -> tuple[int, ...]:
+        """Rows imputed in all by the end of each step."""
+        return tuple(accumulate(self.blocks))
+
+    def step(self, algorithm: ChunkAlgorithm, state: State) -> State:
+        """Impute a block for every draw and refit to real and imputed rows."""
+        data, traits, streams = state.data, algorithm.traits, state.streams.at(state.step + 1)
+        size, total = self.blocks[state.step], data[0].n + self.imputed_by[state.step]
+        new = imputed(algorithm, self.inputs, state, streams, size, total)
+        if traits.keeps_rows:
+            pairs = zip(data, new, strict=True)
+            data = [each.extend(block, traits.counts) for each, block in pairs]
+        return state.moved(data, algorithm.refit(data, new, state.models, streams))
 
 
-def martingale_paths(
-    algorithm: Algorithm | BatchedAlgorithm, data: Any, function: Quantity, **run: Any
-) -> Paths:
-    """Draw from the martingale posterior and note a quantity after every fit (Algorithm 1).
+@dataclass(frozen=True)
+class ParametricBootstrap(Path):
+    """Refit to n rows imputed from the first fit; real rows are discarded (section 4)."""
 
-    Parameters
-    ----------
-    algorithm : Algorithm or BatchedAlgorithm
-    data : Data, pair (X, y), or array of observations
-    function : callable
-        Takes a fitted model, as in `Posterior.apply`; returns a number or an array.
-    **run : dict
-        As in `nearbayes.martingale_posterior`. With the same seed, paths end in its draws.
+    inputs: Inputs | None
+    method: str = "parametric_bootstrap"
+    n_steps: int = 1
 
-    Examples
-    --------
-    >>> import nearbayes as nb
-    >>> coin = nb.SequentialMLE(nb.families.Bernoulli())
-    >>> paths = nb.martingale_paths(
-    ...     coin, [1, 0, 1, 1], lambda p: p[0], n_draws=100, random_state=0,
-    ...     schedule=nb.Schedule.arithmetic(horizon=6, block=2))
-    >>> paths.n_rows.tolist(), paths.values.shape
-    ([4.0, 6.0, 8.0, 10.0], (100, 4))
-    >>> float(paths.values[0, 0])
-    0.75
+    def step(self, algorithm: ChunkAlgorithm, state: State) -> State:
+        """Impute n rows for every draw and fit these alone."""
+        traits, streams = algorithm.traits, state.streams.at(state.step + 1)
+        size = round(state.data[0].n)
+        new = imputed(algorithm, self.inputs, state, streams, size, size)
+        if not traits.keeps_rows:  # a refit to a block that is all there is
+            return state.moved(state.data, algorithm.refit(state.data, new, state.models, streams))
+        pairs = zip(state.data, new, strict=True)
+        data = [each.replaced_by(block, traits.counts) for each, block in pairs]
+        return state.moved(data, algorithm.fit(data, streams))
+
+
+@dataclass(frozen=True)
+class Ensemble(Path):
+    """The same rows, fresh randomness of the algorithm (Lakshminarayanan et al., 2017)."""
+
+    method: str = "ensemble"
+
+    def step(self, algorithm: ChunkAlgorithm, state: State) -> State:
+        """There is none: the first fits are the draws."""
+        return state
+
+
+@dataclass(frozen=True)
+class Bootstrap(Path):
+    """Fit rows that are resampled with replacement (bagging; App. A.3 of the paper)."""
+
+    method: str = "bootstrap"
+
+    def start(self, algorithm: ChunkAlgorithm, state: State, first: FirstFits) -> State:
+        """Resample rows for every draw and fit them."""
+        counts, streams = algorithm.traits.counts, state.streams.at(0)
+        places = {number: place for place, number in enumerate(streams.draws)}
+        rows = {
+            number: state.data[place].resampled(streams[place], counts)
+            for number, place in places.items()
+        }
+        data = [rows[number] for number in streams.draws]
+        return state.moved(data, algorithm.fit(data, streams), steps=0)
+
+    def step(self, algorithm: ChunkAlgorithm, state: State) -> State:
+        """There is none: the fits to resampled rows are the draws."""
+        return state
+
+
+def imputed(
+    algorithm: ChunkAlgorithm,
+    inputs: Inputs | None,
+    state: State,
+    streams: Streams,
+    size: int,
+    total: float,
+) -> Blocks:
+    """Impute a block for every draw: inputs, then outcomes (Algorithm 1, step 2a).
+
+    With it, `total` rows are real or imputed.
     """
-    check_algorithm(algorithm)
-    if not callable(function):
-        raise TypeError(f"function must take a fitted model, got {function!r}.")
-    batched = isinstance(algorithm, BatchedAlgorithm)
-    noting = _NotingBatch(algorithm, function) if batched else _Noting(algorithm, function)
-    posterior = martingale_posterior(noting, data, **run)
-    source = posterior.provenance
-    n_rows = source.n + np.cumsum([0, *source.blocks])
-    return Paths(n_rows, stack_draws(posterior.models), source.inflation)
+    x: Sequence[Rows]
+    if inputs is None:
+        x = Repeated(Rows.without_inputs(size), len(streams))
+    else:
+        pairs = zip(state.data, streams, strict=True)
+        x = [inputs.sample(each, size, rng) for each, rng in pairs]
+    return Blocks(x, sampled(algorithm, state, x, streams), total)
 
 
-@dataclass(frozen=True)
-class _Noted:
-    """A model, and the quantity after each fit that led to it."""
-
-    model: Model
-    notes: tuple[Any, ...]
-
-
-@dataclass(frozen=True)
-class _Noting:
-    """An algorithm that notes a quantity of each of its models; draws are kept as their notes."""
-
-    algorithm: Any
-    function: Quantity
-
-    @property
-    def accepts_counts(self) -> Counts:
-        return self.algorithm.accepts_counts  # type: ignore[no-any-return]
-
-    @property
-    def randomised(self) -> bool:
-        return bool(self.algorithm.randomised)
-
-    def preferred_schedule(self, n_refits: int | None) -> Schedule:
-        return default_schedule(self.algorithm, n_refits)
-
-    def prepare(self, data: Data, rng: Rng) -> tuple[_Noting, Data]:
-        if not isinstance(self.algorithm, Prepares):
-            return self, data
-        algorithm, prepared = self.algorithm.prepare(data, rng)
-        return replace(self, algorithm=algorithm), prepared
-
-    def fit(self, data: Data, rng: Rng) -> _Noted:
-        model = self.algorithm.fit(data, rng)
-        return _Noted(model, (_noted(self, model),))
-
-    def refit(self, data: Data, new: Block, model: _Noted, rng: Rng) -> _Noted:
-        again = self.algorithm.refit(data, new, model.model, rng)
-        return _Noted(again, (*model.notes, _noted(self, again)))
-
-    def sample(self, model: _Noted, x: Rows, rng: Rng) -> NDArray[Any]:
-        return np.asarray(self.algorithm.sample(model.model, x, rng))
-
-    def finish(self, model: _Noted) -> NDArray[Any]:
-        return stack_draws(model.notes)
+def sampled(
+    algorithm: ChunkAlgorithm, state: State, x: Sequence[Rows], streams: Streams
+) -> Outcomes:
+    """Sample outcomes; a draw with NaN or infinity among them has failed."""
+    y = algorithm.sample(state.models, x, streams)
+    if isinstance(y, np.ndarray) and finite(y):
+        return y
+    bad = [place for place, each in enumerate(y) if not finite(each)]
+    errors = {place: ValueError(NOT_FINITE) for place in bad if place not in state.failed}
+    if errors:
+        raise DrawsFailedError(errors)
+    if bad:  # in places of draws that have failed before, where any finite outcomes will do
+        return chosen(y, [state.alive[0] if k in bad else k for k in range(len(y))])  # type: ignore[no-any-return]
+    return y
 
 
-@dataclass(frozen=True)
-class _NotedBatch(Sequence[Any]):
-    """Models of all draws, and the quantity after each fit; item k is the path of draw k."""
-
-    models: Sequence[Model]
-    notes: tuple[NDArray[Any], ...]
-
-    def __len__(self) -> int:
-        return len(self.models)
-
-    @overload
-    def __getitem__(self, item: int) -> NDArray[Any]: ...
-    @overload
-    def __getitem__(self, item: slice) -> Sequence[Any]: ...
-    def __getitem__(self, item: Any) -> Any:
-        return np.stack([note[item] for note in self.notes])
-
-
-@dataclass(frozen=True)
-class _NotingBatch:
-    """The same for an algorithm whose draws advance together."""
-
-    algorithm: Any
-    function: Quantity
-
-    def preferred_schedule(self, n_refits: int | None) -> Schedule:
-        return default_schedule(self.algorithm, n_refits)
-
-    def fit_batch(self, data: Data, n_draws: int, rng: Rng) -> _NotedBatch:
-        return self._noted_batch(self.algorithm.fit_batch(data, n_draws, rng), ())
-
-    def refit_batch(self, data: Data, new: Block, models: Any, rng: Rng) -> _NotedBatch:
-        again = self.algorithm.refit_batch(data, new, models.models, rng)
-        return self._noted_batch(again, models.notes)
-
-    def sample_batch(self, models: Any, x: Rows, rng: Rng) -> NDArray[Any]:
-        return np.asarray(self.algorithm.sample_batch(models.models, x, rng))
-
-    def _noted_batch(self, models: Sequence[Model], notes: tuple[NDArray[Any], ...]) -> _NotedBatch:
-        return _NotedBatch(models, (*notes, stack_draws([_noted(self, m) for m in models])))
-
-
-def _noted(noting: _Noting | _NotingBatch, model: Model) -> Any:
-    """The quantity of a model, as the user knows the model."""
-    algorithm = noting.algorithm
-    known = algorithm.reveal(model) if isinstance(algorithm, Reveals) else model
-    return np.array(noting.function(known))  # a copy: the model may be changed in place later
+def checked_inputs(inputs: Any, data: Data) -> tuple[Inputs | None, Data]:
+    """Inputs for data with X, none for data without; and the data as these inputs want it."""
+    if data.table is not None:
+        sampler = as_inputs(inputs)
+        return sampler, sampler.prepare(data)
+    if inputs is not None:
+        raise ValueError("inputs must be None for data without X: there is no X to impute.")
+    return None, data

@@ -7,19 +7,30 @@ import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from importlib import metadata
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from nearbayes.core.credible import Functional, Link, stack_draws
-from nearbayes.core.executor import FailedDraw
-from nearbayes.core.inference_data import Coordinates
-from nearbayes.core.progress import in_words
-from nearbayes.core.protocols import Predicts, Reveals
-from nearbayes.core.tables import Table, as_table
+from nearbayes.core.lifting import as_chunks
+from nearbayes.core.protocols import ChunkAlgorithm
+from nearbayes.core.tables import Table, TablePrint, as_table
+from nearbayes.draws.credible import Functional, Link, stack_draws
+from nearbayes.draws.inference_data import Coordinates
+from nearbayes.execution.progress import in_words
+from nearbayes.registry import resolved
 
-__all__ = ["Posterior", "Provenance", "installed_versions"]
+__all__ = ["FailedDraw", "Posterior", "Provenance", "installed_versions"]
+
+
+@dataclass(frozen=True)
+class FailedDraw:
+    """A draw that failed: which one, what was said, and where."""
+
+    index: int
+    error: str
+    traceback: str
 
 
 def installed_versions(*packages: str) -> dict[str, str]:
@@ -112,6 +123,8 @@ class Posterior:
         The first fit: the model without uncertainty.
     provenance : Provenance
     failed : tuple of FailedDraw
+    kept_at : table, optional
+        Where draws can predict, if nothing else is kept of them.
 
     Examples
     --------
@@ -129,16 +142,20 @@ class Posterior:
     first: Any
     provenance: Provenance
     failed: tuple[FailedDraw, ...] = ()
+    kept_at: Table | TablePrint | None = None
 
     def __len__(self) -> int:
         return len(self.models)
 
     @property
+    def chunks(self) -> ChunkAlgorithm:
+        """The algorithm with verbs for many draws at once."""
+        return as_chunks(self.algorithm, self.kept_at)
+
+    @property
     def draws(self) -> Sequence[Any]:
         """The draws as the user knows them: fitted estimators, parameter vectors, ..."""
-        if isinstance(self.algorithm, Reveals):
-            return [self.algorithm.reveal(model) for model in self.models]
-        return self.models
+        return [self.chunks.reveal(model) for model in self.models]
 
     @property
     def inflation(self) -> float:
@@ -151,8 +168,8 @@ class Posterior:
 
     @property
     def link(self) -> Link:
-        """Scale on which predictions are spread: log-odds of probabilities, for one."""
-        return getattr(self.algorithm, "link", "identity")
+        """Scale on which predictions are spread, such as the log-odds of probabilities."""
+        return self.chunks.traits.link
 
     def predict(self, X: Table) -> NDArray[np.float64]:
         """Predict with every draw.
@@ -166,22 +183,20 @@ class Posterior:
 
     def predictions(self, X: Table) -> Functional:
         """Predictions of every draw, as a functional with mean, sd and intervals."""
-        if not isinstance(self.algorithm, Predicts):
-            raise TypeError(
-                f"{type(self.algorithm).__name__} has no predict: "
-                "use posterior.apply(function) on its draws."
-            )
-        table = as_table(X)
-        values = stack_draws([self.algorithm.predict(model, table) for model in self.models])
+        values = self.chunks.predict(self.models, as_table(X))
         origin, coordinates = self.provenance.origin, self._coordinates(values)
         return Functional(values, self.inflation, self.link, origin, coordinates)
+
+    def predictives(self, X: Table) -> list[Any]:
+        """Distribution of y at each row, one per draw; see `nearbayes.predictives`."""
+        return self.chunks.predictives(self.models, as_table(X))
 
     def _coordinates(self, values: NDArray[np.float64]) -> Coordinates:
         """Name and labels of the axes of predictions: rows, then classes or outputs."""
         rows = {"row": range(values.shape[1])}
         if values.ndim == 2:
             return rows
-        classes = getattr(self.algorithm, "classes", None)
+        classes = self.chunks.traits.classes
         if classes is None:
             return {**rows, "output": range(values.shape[2])}
         return {**rows, "class": np.asarray(classes).tolist()}
@@ -239,6 +254,18 @@ class Posterior:
         if source.interrupted:
             lines.append("interrupted: the draws finished by then were kept")
         return "\n".join(lines)
+
+    def save(self, path: Any, **options: Any) -> Path:
+        """Save the draws as one file, which `nearbayes.load` reads without running code.
+
+        Parameters
+        ----------
+        path : path
+        **options : thin, max_megabytes, trusted
+            As in `nearbayes.PosteriorClassifier.save`.
+        """
+        save = resolved("nearbayes.files.posterior_file:save_posterior")
+        return save(self, path, **options)  # type: ignore[no-any-return]
 
     def __repr__(self) -> str:
         return f"<Posterior: {len(self)} {self.provenance.method} draws>"

@@ -1,150 +1,195 @@
-"""The protocols: what the engine knows of an algorithm and of inputs, and nothing more."""
+"""The protocols: what the engine knows of an algorithm and of inputs, and nothing more.
+
+People write an `Algorithm`: three verbs for one draw. The engine knows only `ChunkAlgorithm`: the
+same verbs for a chunk of draws that advance together. `lifting.as_chunks` makes the second of the
+first. What an algorithm declares about itself is in its `Traits`.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any, Protocol, runtime_checkable
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Literal, NoReturn, Protocol, Self, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
 
-from nearbayes.core.data import Block, Counts, Data, Rows
-from nearbayes.core.schedule import Schedule
+from nearbayes.core.data import Block, Blocks, Counts, Data, Rows
+from nearbayes.core.schedule import Schedule, usual_schedule
+from nearbayes.core.seeds import Streams
 from nearbayes.core.tables import Table
+from nearbayes.draws.credible import Link
 
-__all__ = [
-    "Algorithm",
-    "BatchedAlgorithm",
-    "BatchedPaths",
-    "Finishes",
-    "Inputs",
-    "Predicts",
-    "PrefersSchedule",
-    "Prepares",
-    "Reveals",
-]
+__all__ = ["Algorithm", "ChunkAlgorithm", "DrawsFailedError", "Inputs", "Model", "Rng", "Traits"]
 
 Rng = np.random.Generator
 Model = Any
+Models = Any  # of a chunk: a sequence, or an array with a draw axis, as the family likes
 
 
-@runtime_checkable
-class Algorithm(Protocol):
+@dataclass(frozen=True)
+class Traits:
+    """What an algorithm declares about itself.
+
+    Attributes
+    ----------
+    counts : False, "labels" or "means"
+        Which short form of repeated inputs `refit` takes (see `Data.extend`); False: none. Declare
+        it only if the fit is exactly that of the repeated rows.
+    randomised : bool
+        Whether the first fit differs from draw to draw (network initialisation, samplers).
+    chunk : int
+        Draws that advance together. A constant of the family: it decides shapes, and so bits.
+    keeps_rows : bool
+        Whether `refit` needs the imputed rows of earlier blocks. False where models hold all that
+        is needed, so that memory does not grow with the horizon.
+    runs_in : "processes" or "threads"
+        Where several chunks run side by side. Compiled programs run in threads.
+    link : "identity", "log" or "logit"
+        Scale on which predictions are spread for what the schedule leaves out.
+    calibrate : bool
+        Whether the learner's bias is too large for intervals of the draws alone to cover, so that
+        they are calibrated by default.
+    own_variance : bool
+        Whether the predictive variance of a draw already holds what the draw does not know.
+    classes : array of shape (n_classes,), optional
+        Names of the last axis of predictions, where these are class probabilities.
+    schedule : callable
+        ``schedule(n_refits)`` gives the default schedule; None leaves the number of refits open.
+    packages : tuple of str
+        Packages whose versions belong in the provenance.
+    """
+
+    counts: Counts = False
+    randomised: bool = False
+    chunk: int = 1
+    keeps_rows: bool = True
+    runs_in: Literal["processes", "threads"] = "processes"
+    link: Link = "identity"
+    calibrate: bool = False
+    own_variance: bool = False
+    classes: NDArray[Any] | None = None
+    schedule: Callable[[int | None], Schedule] = usual_schedule
+    packages: tuple[str, ...] = ()
+
+
+class Algorithm(ABC):
     r"""Anything that can fit, refit and sample (the paper's :math:`A_0, A, p_\theta`).
 
-    One draw at a time; runs in any executor, so it must pickle. Models are values: no verb changes
-    the model, the data or the algorithm it is given, and all randomness comes from `rng`.
+    One draw at a time. `fit` and `sample` must be written; `refit` fits again unless it is written,
+    and the other verbs are optional. Models are values: no verb changes the model, the data or the
+    algorithm it is given, and all randomness comes from `rng`. An algorithm runs in any executor,
+    so it must pickle.
     """
 
     @property
-    def accepts_counts(self) -> Counts:
-        """Which short form of repeated inputs `refit` takes (see `Data.extend`); False: none."""
+    def traits(self) -> Traits:
+        """What the algorithm declares about itself."""
+        return Traits()
 
-    @property
-    def randomised(self) -> bool:
-        """Whether the first fit differs from draw to draw (network initialisation, samplers)."""
-
+    @abstractmethod
     def fit(self, data: Data, rng: Rng) -> Model:
         r"""First fit, :math:`\theta_n = A_0(D_n)` (Algorithm 1, step 1)."""
 
     def refit(self, data: Data, new: Block, model: Model, rng: Rng) -> Model:
         r"""Fit again, :math:`\theta_{j+1} = A(D_{j+1}; \theta_j)` (step 2b).
 
-        `data` holds all observations, those of `new` too; `model` is there to start from.
+        `data` holds all observations, those of `new` included; `model` is there to start from.
         """
+        return self.fit(data, rng)
 
+    @abstractmethod
     def sample(self, model: Model, x: Rows, rng: Rng) -> NDArray[Any]:
         r"""Impute, :math:`\hat y \sim p_\theta(\cdot \mid \hat x)` (step 2a), one per row."""
 
-
-@runtime_checkable
-class BatchedAlgorithm(Protocol):
-    """The same three verbs for all draws at once: every model array has a leading draw axis.
-
-    The engine keeps no imputed rows: what an algorithm needs of them it keeps in its models, so
-    memory does not grow with the horizon. ``models[k]`` is draw k.
-    """
-
-    def fit_batch(self, data: Data, n_draws: int, rng: Rng) -> Sequence[Model]:
-        """First fit of every draw."""
-
-    def refit_batch(
-        self, data: Data, new: Block, models: Sequence[Model], rng: Rng
-    ) -> Sequence[Model]:
-        """Fit every draw again. `data` holds the real observations; `new.total` counts all."""
-
-    def sample_batch(self, models: Sequence[Model], x: Rows, rng: Rng) -> NDArray[Any]:
-        """Impute a block for every draw: rows, or sufficient statistics of them."""
-
-
-@runtime_checkable
-class BatchedPaths(Protocol):
-    """The same three verbs for all draws at once, each with imputed inputs of its own.
-
-    Every draw has its own random numbers, so that draw k is the same for any number of draws.
-    ``models[k]`` is draw k, ``models[j:k]`` some of them. Verbs may run in several threads.
-    """
-
-    @property
-    def accepts_counts(self) -> Counts:
-        """As in `Algorithm`."""
-
-    def fit_paths(self, data: Data, rngs: Sequence[Rng]) -> Sequence[Model]:
-        """First fit of every draw to the real rows."""
-
-    def sample_paths(
-        self, models: Sequence[Model], x: Sequence[Rows], rngs: Sequence[Rng]
-    ) -> NDArray[Any]:
-        """Impute a block for every draw, shape (n_draws, size, ...)."""
-
-    def refit_paths(
-        self,
-        data: Sequence[Data],
-        new: Sequence[Block],
-        models: Sequence[Model],
-        rngs: Sequence[Rng],
-    ) -> Sequence[Model]:
-        """Fit every draw again to its real and imputed rows."""
-
-
-@runtime_checkable
-class Prepares(Protocol):
-    """An algorithm that learns once, from real data, what all draws share (classes, noise)."""
-
-    def prepare(self, data: Data, rng: Rng) -> tuple[Algorithm, Data]:
-        """Give the algorithm and the data that the draws will use."""
-
-
-@runtime_checkable
-class Finishes(Protocol):
-    """An algorithm that may keep less of a draw than its final model."""
+    def prepare(self, data: Data, rng: Rng) -> tuple[Self, Data]:
+        """Learn once, from real data, what all draws share (classes, noise)."""
+        return self, data
 
     def finish(self, model: Model) -> Model:
         """Give what is kept of a final model, in the process that made it."""
+        return model
 
-
-@runtime_checkable
-class PrefersSchedule(Protocol):
-    """An algorithm for which measurement showed another default schedule to be better."""
-
-    def preferred_schedule(self, n_refits: int | None) -> Schedule:
-        """The default schedule with so many refits; None leaves their number open, too."""
-
-
-@runtime_checkable
-class Predicts(Protocol):
-    """An algorithm whose models predict."""
+    def reveal(self, model: Model) -> Any:
+        """Give what the user knows of a model: the fitted estimator."""
+        return model
 
     def predict(self, model: Model, x: Table) -> NDArray[np.float64]:
         """Predict at a table of inputs: (n_rows,), (n_rows, n_outputs) or (n_rows, n_classes)."""
+        _refuse(self, "predict")
+
+    def predictive(self, model: Model, x: Table) -> Any:
+        """Distribution of y at each row; see `nearbayes.predictives`."""
+        _refuse(self, "predictive")
+
+    def simulate(self, truth: Model, data: Data, rng: Rng) -> tuple[Self, Data]:
+        """Real inputs with outcomes drawn from a fitted model, and how to fit them."""
+        return self, replace(data, y=self.sample(truth, data.rows(), rng))
 
 
-@runtime_checkable
-class Reveals(Protocol):
-    """An algorithm whose models wrap what the user knows (the fitted estimator)."""
+class ChunkAlgorithm(ABC):
+    """The same verbs for a chunk of draws: all that the engine knows of an algorithm.
+
+    Sequences have one item per draw, and arrays a leading draw axis; there are always
+    ``traits.chunk`` draws. ``models[k]`` is draw k, and ``models[index]`` some of them, for a list
+    or an array. A verb that fails for some of its draws raises `DrawsFailedError`. Verbs may run in
+    several threads.
+    """
+
+    @property
+    def traits(self) -> Traits:
+        """What the algorithm declares about itself."""
+        return Traits()
+
+    @abstractmethod
+    def fit(self, data: Sequence[Data], streams: Streams) -> Models:
+        """First fit of every draw, to its own data (bootstrap) or to the same (`Repeated`)."""
+
+    @abstractmethod
+    def refit(self, data: Sequence[Data], new: Blocks, models: Models, streams: Streams) -> Models:
+        """Fit every draw again to its real and imputed rows."""
+
+    @abstractmethod
+    def sample(
+        self, models: Models, x: Sequence[Rows], streams: Streams
+    ) -> Sequence[NDArray[Any]] | NDArray[Any]:
+        """Impute a block for every draw, (n_draws, size, ...), or its sufficient statistics."""
+
+    def prepare(self, data: Data, rng: Rng) -> tuple[Self, Data]:
+        """Learn once, from real data, what all draws share."""
+        return self, data
+
+    def finish(self, models: Models) -> Models:
+        """Give what is kept of final models, in the process that made them."""
+        return models
 
     def reveal(self, model: Model) -> Any:
-        """Give what the user handed over, fitted."""
+        """Give what the user knows of one model."""
+        return model
+
+    def predict(self, models: Models, x: Table) -> NDArray[np.float64]:
+        """Predict with any number of draws, shape (n_draws, n_rows, ...)."""
+        _refuse(self, "predict")
+
+    def predictives(self, models: Models, x: Table) -> list[Any]:
+        """Distribution of y at each row, one per draw; see `nearbayes.predictives`."""
+        _refuse(self, "predictive")
+
+    def simulate(self, truth: Model, data: Data, rng: Rng) -> tuple[Self, Data]:
+        """Real inputs with outcomes drawn from a fitted model, and how to fit them."""
+        _refuse(self, "simulate")
+
+
+class DrawsFailedError(Exception):
+    """Some draws of a chunk failed: their errors, by place in the chunk.
+
+    The engine takes these draws out and repeats the step for the others.
+    """
+
+    def __init__(self, errors: Mapping[int, Exception]) -> None:
+        super().__init__(f"{len(errors)} draws failed; the first: {next(iter(errors.values()))}")
+        self.errors = errors
 
 
 @runtime_checkable
@@ -156,3 +201,10 @@ class Inputs(Protocol):
 
     def sample(self, data: Data, size: int, rng: Rng) -> Rows:
         """Draw `size` input rows, given the real and imputed data so far."""
+
+
+def _refuse(algorithm: object, verb: str) -> NoReturn:
+    raise TypeError(
+        f"{type(algorithm).__name__} has no {verb}: use posterior.apply(function) on its draws, or "
+        f"write that verb."
+    )

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from numbers import Integral, Real
 
-__all__ = ["Schedule", "captured", "inflation"]
+__all__ = ["Schedule", "captured", "inflation", "usual_schedule"]
 
 
 def captured(n: float, blocks: Sequence[int]) -> float:
@@ -72,6 +72,13 @@ class Schedule:
     refits: int | None = None
     horizon: float | int | None = None
     block: float | int | None = None
+
+    def __post_init__(self) -> None:
+        if self.refits is None and (self.horizon is None or self.block is None):
+            raise ValueError(
+                "this Schedule has neither refits nor a horizon with blocks: make one with "
+                "Schedule.optimal(refits=8) or Schedule.arithmetic(horizon=1.0, block=0.25)."
+            )
 
     @classmethod
     def optimal(cls, refits: int = 8) -> Schedule:
@@ -148,6 +155,11 @@ class Schedule:
         if self.refits is not None:
             return f"optimal(refits={self.refits})"
         return f"arithmetic(horizon={self.horizon}, block={self.block})"
+
+
+def usual_schedule(n_refits: int | None) -> Schedule:
+    """The optimal schedule, with 8 refits if their number is left open."""
+    return Schedule.optimal(8 if n_refits is None else n_refits)
 
 
 def _is_number(value: object) -> bool:

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from numbers import Integral
-from typing import Any
+from typing import Any, overload
 
+import numpy as np
 from numpy.random import SFC64, Generator, RandomState, SeedSequence
+from numpy.typing import NDArray
 
-__all__ = ["Seeds", "integer_seed"]
+__all__ = ["Seeds", "Streams", "integer_seed"]
+
+SHARED, CHUNK, DRAW, CALIBRATION, PART = range(5)
+WARM_UP = 12  # rounds by which SFC64 mixes a new seed
 
 
 class Seeds:
@@ -22,34 +28,127 @@ class Seeds:
 
     Examples
     --------
-    >>> Seeds(0).draw(3).random() == Seeds(0).draw(3).random()
+    >>> Seeds(0).shared().random() == Seeds(0).shared().random()
     True
-    >>> Seeds(0).draw(3).random() == Seeds(0).draw(4).random()
-    False
     """
 
     def __init__(self, random_state: Any = None) -> None:
         self.entropy = _entropy(random_state)
 
     def shared(self) -> Generator:
-        """Randomness of what all draws share: tuning, noise models, batched programs."""
-        return self._generator(0)
-
-    def first_fit(self, draw: int) -> Generator:
-        """Randomness of the first fit of one draw."""
-        return self._generator(1, draw)
-
-    def draw(self, draw: int) -> Generator:
-        """Randomness of the path of one draw, after its first fit."""
-        return self._generator(2, draw)
+        """Randomness of what all draws share: tuning, noise models."""
+        return Generator(SFC64(self._sequence(SHARED)))
 
     def calibration(self) -> Generator:
         """Randomness of simulated data sets."""
-        return self._generator(3)
+        return Generator(SFC64(self._sequence(CALIBRATION)))
 
-    def _generator(self, *key: int) -> Generator:
-        # NumPy's fastest generator: batched families do little else but draw random numbers
-        return Generator(SFC64(SeedSequence(self.entropy, spawn_key=key)))
+    def part(self, number: int) -> Generator:
+        """Randomness of one part of some other work, such as a report."""
+        return Generator(SFC64(self._sequence(PART, number)))
+
+    def streams(self, draws: Sequence[int], chunk: int) -> Streams:
+        """Randomness of some draws, which advance together as chunk number `chunk`."""
+        return Streams(self.entropy, tuple(draws), chunk)
+
+    def _sequence(self, *key: int) -> SeedSequence:
+        return SeedSequence(self.entropy, spawn_key=key)
+
+
+class Streams(Sequence[Generator]):
+    """Random numbers of a chunk of draws at one step of their paths.
+
+    ``streams[k]`` is the generator of the draw in place k, and ``streams.chunk`` one that all draws
+    of the chunk share, for families that draw numbers for the whole chunk at once. Both start
+    afresh at every step: they depend on the seed, the draw (or chunk) and the step, and on nothing
+    that happened before. So a step can be repeated, and a path can go on in another process.
+
+    Parameters
+    ----------
+    entropy : int
+        The seed of the run.
+    draws : tuple of int
+        Number of the draw in each place.
+    chunk : int
+        Number of the chunk.
+
+    Examples
+    --------
+    >>> streams = Seeds(0).streams(draws=(4, 5), chunk=1)
+    >>> again, alone = streams.at(2)[1].random(), Seeds(0).streams((5,), 0).at(2)[0].random()
+    >>> again == alone, again == streams.at(3)[1].random()
+    (True, False)
+    """
+
+    def __init__(self, entropy: int, draws: tuple[int, ...], chunk: int) -> None:
+        self.entropy, self.draws, self.number = entropy, draws, chunk
+        self._step = 0
+        self._generators: dict[tuple[int, int], _Restarted] = {}
+        self._started: dict[tuple[int, int], Generator] = {}
+
+    def at(self, step: int) -> Streams:
+        """The streams at the beginning of a step; 0 is the first fit."""
+        self._step, self._started = step, {}
+        return self
+
+    def of_places(self, places: Sequence[int]) -> Streams:
+        """Streams of the draws in these places, in this order."""
+        return Streams(self.entropy, tuple(self.draws[place] for place in places), self.number)
+
+    @property
+    def chunk(self) -> Generator:
+        """The generator that all draws of the chunk share."""
+        return self._generator(CHUNK, self.number, copy=0)
+
+    def __len__(self) -> int:
+        return len(self.draws)
+
+    @overload
+    def __getitem__(self, place: int) -> Generator: ...
+    @overload
+    def __getitem__(self, place: slice) -> Sequence[Generator]: ...
+    def __getitem__(self, place: Any) -> Any:
+        if isinstance(place, slice):
+            return [self[each] for each in range(*place.indices(len(self)))]
+        return self._generator(DRAW, self.draws[place], copy=range(len(self))[place])
+
+    def _generator(self, kind: int, number: int, copy: int) -> Generator:
+        key = (kind, copy)
+        if key not in self._started:
+            if key not in self._generators:
+                self._generators[key] = _Restarted(
+                    SeedSequence(self.entropy, spawn_key=(kind, number))
+                )
+            self._started[key] = self._generators[key].at(self._step)
+        return self._started[key]
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Streams, (self.entropy, self.draws, self.number)
+
+
+class _Restarted:
+    """One generator that is seeded anew for every step, which is faster than making new ones.
+
+    SFC64 takes a seed of three words and mixes them by twelve rounds; so is done here, with the
+    step added to the third word.
+    """
+
+    def __init__(self, sequence: SeedSequence) -> None:
+        self._words: NDArray[Any] = sequence.generate_state(3, np.uint64)
+        self._generator = Generator(SFC64(0))
+
+    def at(self, step: int) -> Generator:
+        first, second, third = self._words.tolist()
+        words = np.array([first, second, (third + step) % 2**64, 1], dtype=np.uint64)
+        bits = self._generator.bit_generator
+        bits.state = {
+            "bit_generator": "SFC64",
+            "state": {"state": words},
+            "has_uint32": 0,
+            "uinteger": 0,
+        }
+        bits.random_raw(WARM_UP, output=False)
+        return self._generator
 
 
 def integer_seed(rng: Generator) -> int:

@@ -17,22 +17,22 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import t
 
-from nearbayes.core.credible import Link, as_levels, off_link_scale, on_link_scale
 from nearbayes.core.data import Data
 from nearbayes.core.engine import DrawWarning
-from nearbayes.core.executor import OnError, make_draws
+from nearbayes.core.lifting import as_chunks
 from nearbayes.core.posterior import Posterior
-from nearbayes.core.protocols import Rng
+from nearbayes.core.protocols import ChunkAlgorithm, Rng
 from nearbayes.core.schedule import is_whole
 from nearbayes.core.seeds import Seeds, integer_seed
 from nearbayes.core.tables import Table
+from nearbayes.draws.credible import Link, as_levels, off_link_scale, on_link_scale
+from nearbayes.execution.executor import JoblibExecutor, OnError, gather
 
 __all__ = ["Calibration", "CalibrationError", "calibrate", "differ"]
 
@@ -172,27 +172,31 @@ def calibrate(
     usual, n_draws = simulation_plan(len(posterior))
     n_sets = usual if n_sets is None else _checked_sets(n_sets)
     rng = Seeds(posterior.provenance.seed).calibration()
-    simulated = partial(_Simulation, posterior.algorithm, posterior.first, data, draw, n_draws)
-    tasks = [simulated(integer_seed(rng)) for _ in range(n_sets)]
-    drawn = make_draws(
-        tasks,
-        n_jobs=n_jobs,
+    seeds = [integer_seed(rng) for _ in range(n_sets)]
+    chunks = as_chunks(posterior.algorithm)
+    found = gather(
+        JoblibExecutor(n_jobs, chunks.traits.runs_in),
+        _ratios_of_simulated,
+        _Simulation(chunks, posterior.first, data, draw, n_draws),
+        seeds,
         on_error=on_error,
-        seconds_per_draw=posterior.provenance.seconds["per_draw"] * n_draws,
+        seconds_per_item=posterior.provenance.seconds["per_draw"] * n_draws,
         progress=progress,
         what="simulated data sets to calibrate intervals",
     )
-    if not drawn.models:
-        raise CalibrationError(drawn.failed[0].error)
-    if len(drawn.models) < n_sets:
-        why = f"; the first said: {drawn.failed[0].error}" if drawn.failed else ""
+    done, lost = list(found.done.values()), list(found.lost.values())
+    if not done:
+        raise CalibrationError(lost[0].error)
+    if len(done) < n_sets:
+        why = f"; the first said: {lost[0].error}" if lost else ""
         warnings.warn(
-            f"intervals are calibrated on {len(drawn.models)} of {n_sets} simulated data sets{why}",
+            f"intervals are calibrated on {len(done)} of {n_sets} simulated data sets{why}",
             DrawWarning,
             stacklevel=4,
         )
-    seconds = sum(drawn.seconds)
-    return Calibration(tuple(drawn.models), posterior.link, n_draws, posterior.inflation, seconds)
+    seconds = sum(each.seconds for each in done)
+    seen = tuple(found.done[seed].value for seed in seeds if seed in found.done)
+    return Calibration(seen, posterior.link, n_draws, posterior.inflation, seconds)
 
 
 def _checked_sets(n_sets: Any) -> int:
@@ -207,31 +211,15 @@ class CalibrationError(RuntimeError):
 
 @dataclass(frozen=True)
 class _Simulation:
-    """One simulated data set as a task: gives the ratios at its points."""
+    """What all simulated data sets share."""
 
-    algorithm: Any
+    algorithm: ChunkAlgorithm
     truth: Any
     data: Data
     draw: Draw
     n_draws: int
-    seed: int
 
-    def __call__(self) -> Array:
-        rng = np.random.default_rng(self.seed)
-        again, simulated = self._simulated(rng)
-        draws = self.draw(
-            again,
-            simulated,
-            n_draws=self.n_draws,
-            random_state=integer_seed(rng),
-            on_error="raise",
-            progress=False,
-        )
-        points, link = _points(self.data, rng), draws.link
-        known = on_link_scale(self.algorithm.predict(self.truth, points), link, SMALLEST)
-        return ratios(known, on_link_scale(draws.predict(points), link, SMALLEST))
-
-    def _simulated(self, rng: Rng) -> tuple[Any, Data]:
+    def data_set(self, rng: Rng) -> tuple[Any, Data]:
         """Outcomes of the truth at the real inputs, of two classes at least."""
         for _ in range(MOST_TRIES):
             again, simulated = self.algorithm.simulate(self.truth, self.data, rng)
@@ -241,6 +229,24 @@ class _Simulation:
             f"{MOST_TRIES} simulated data sets had one class only: the others are too rare. Add "
             "rows of the rare classes."
         )
+
+
+def _ratios_of_simulated(simulation: _Simulation, seed: int) -> Array:
+    """Ratios at the points of one simulated data set."""
+    rng = np.random.default_rng(seed)
+    again, simulated = simulation.data_set(rng)
+    draws = simulation.draw(
+        again,
+        simulated,
+        n_draws=simulation.n_draws,
+        random_state=integer_seed(rng),
+        on_error="raise",
+        progress=False,
+    )
+    points, link = _points(simulation.data, rng), draws.link
+    (truth,) = simulation.algorithm.predict([simulation.truth], points)
+    known = on_link_scale(truth, link, SMALLEST)
+    return ratios(known, on_link_scale(draws.predict(points), link, SMALLEST))
 
 
 def _points(data: Data, rng: Rng) -> Table:

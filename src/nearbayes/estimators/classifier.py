@@ -18,10 +18,10 @@ from sklearn.utils.validation import column_or_1d
 from nearbayes.algorithms.estimators import ClassifierAlgorithm
 from nearbayes.core.data import Data
 from nearbayes.core.engine import DrawWarning
-from nearbayes.core.executor import OnError
 from nearbayes.core.protocols import Inputs
 from nearbayes.core.schedule import Schedule
 from nearbayes.estimators.face import Method, PosteriorEstimator
+from nearbayes.execution.executor import OnError
 
 __all__ = ["PosteriorClassifier", "Uncertainty"]
 

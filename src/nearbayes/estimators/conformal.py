@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from nearbayes.core.credible import as_levels
+from nearbayes.draws.credible import as_levels
 
 __all__ = ["conformal_interval", "conformal_layer"]
 

@@ -24,7 +24,9 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from nearbayes.baselines import bootstrap, ensemble, parametric_bootstrap
 from nearbayes.core.data import Data
-from nearbayes.core.engine import DrawWarning, default_schedule, martingale_posterior
+from nearbayes.core.engine import DrawWarning
+from nearbayes.core.lifting import as_chunks
+from nearbayes.core.martingale import martingale_posterior
 from nearbayes.core.posterior import Posterior
 from nearbayes.core.protocols import Inputs
 from nearbayes.core.schedule import Schedule
@@ -84,13 +86,12 @@ class PosteriorEstimator(MetaEstimatorMixin, BaseEstimator):  # type: ignore[mis
             run["resume"] = self.posterior_
         calibrated = self._wants_calibration(algorithm)
         self.calibration_: Calibration | None = None
-        keeping = algorithm if keep_at is None else replace(algorithm, keep_at=keep_at)
-        self.posterior_: Posterior = drawing(keeping, data, **run)
+        self.posterior_: Posterior = drawing(algorithm, data, predict_on=keep_at, **run)
         interrupted = self.posterior_.provenance.interrupted  # then the user wants no more work
         if calibrated and not interrupted and differ(self.posterior_, data, keep_at):
             self.calibration_ = self._calibrated(drawing, data)
         if keep_at is not None:  # calibration was the last to need the first fit as a model
-            first = self.posterior_.algorithm.finish(self.posterior_.first)
+            (first,) = self.posterior_.chunks.finish([self.posterior_.first])
             self.posterior_ = replace(self.posterior_, first=first)
 
     def _drawing(self, algorithm: Any, data: Data, run: dict[str, Any]) -> Drawing:
@@ -109,7 +110,7 @@ class PosteriorEstimator(MetaEstimatorMixin, BaseEstimator):  # type: ignore[mis
                 f"calibration must be None, 'auto' or 'simulation', got {self.calibration!r}."
             )
         if self.calibration == "auto":
-            return bool(algorithm.is_flexible)
+            return as_chunks(algorithm).traits.calibrate
         return self.calibration is not None
 
     def calibrate(
@@ -126,7 +127,7 @@ class PosteriorEstimator(MetaEstimatorMixin, BaseEstimator):  # type: ignore[mis
             ``fit`` with ``calibration="simulation"`` takes, 6 for 36 draws or more.
         """
         data = Data.of(self._new_table(X), self._checked_target(y), sample_weight)
-        if self.posterior_.algorithm.keep_at is not None:
+        if self.posterior_.kept_at is not None:
             raise ValueError(
                 "draws of which only predictions are kept cannot be calibrated any more: use "
                 "fit(X, y, predict_on=...) with calibration='simulation'."
@@ -162,7 +163,7 @@ class PosteriorEstimator(MetaEstimatorMixin, BaseEstimator):  # type: ignore[mis
 
     def _chosen_schedule(self, algorithm: Any, data: Data, run: dict[str, Any]) -> Schedule:
         if self.schedule is None:
-            return default_schedule(algorithm, self.n_refits)
+            return as_chunks(algorithm).traits.schedule(self.n_refits)
         if isinstance(self.schedule, Schedule):
             return self.schedule
         if self.schedule == "auto":

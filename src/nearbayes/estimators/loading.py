@@ -8,7 +8,9 @@ from typing import Any
 
 import numpy as np
 
+from nearbayes.algorithms.estimators import ClassifierAlgorithm
 from nearbayes.core import inputs
+from nearbayes.core.posterior import Posterior
 from nearbayes.core.schedule import Schedule
 from nearbayes.estimators.calibration import Calibration
 from nearbayes.estimators.classifier import PosteriorClassifier
@@ -16,7 +18,7 @@ from nearbayes.estimators.regressor import PosteriorRegressor
 from nearbayes.files.arrays import Read, array_of, labels_of, plain_of
 from nearbayes.files.container import Archive, FileRefused, refusing
 from nearbayes.files.describe import MOST_MEGABYTES
-from nearbayes.files.formats import load_model
+from nearbayes.files.draws import estimator_of
 from nearbayes.files.manifest import Record, check_format
 from nearbayes.files.posterior_record import posterior_of
 from nearbayes.files.versions import warn_of_other_versions
@@ -39,8 +41,8 @@ def load(
     *,
     trusted: Collection[str] = (),
     max_megabytes: float = MOST_MEGABYTES,
-) -> Model:
-    """Load a model that was saved by `model.save`. No code of the file is run.
+) -> Any:
+    """Load what `model.save` or `posterior.save` has written. No code of the file is run.
 
     The model predicts bit for bit as the saved one. It can be fitted again, but its draws cannot
     be refitted: the file has no rows.
@@ -80,7 +82,9 @@ def load(
     return model
 
 
-def _model_of(manifest: Record, read: Read, trusted: Collection[str]) -> Model:
+def _model_of(manifest: Record, read: Read, trusted: Collection[str]) -> Model | Posterior:
+    if manifest.get("kind") == "Posterior":
+        return posterior_of(manifest.record("posterior"), read, trusted)
     kind = KINDS[manifest.text("kind", tuple(KINDS))]
     model = kind(**_params_of(manifest.record("params"), read, trusted))
     columns = manifest.record("inputs")
@@ -88,15 +92,14 @@ def _model_of(manifest: Record, read: Read, trusted: Collection[str]) -> Model:
     names = labels_of(columns.get("feature_names"))
     if names is not None:
         model.feature_names_in_ = _as_many(names, model.n_features_in_)
-    record = manifest.record("posterior")
-    model.posterior_ = posterior_of(record, model._base_estimator(), read, trusted)
+    model.posterior_ = posterior_of(manifest.record("posterior"), read, trusted)
     if "schedule" in manifest:
         model.schedule_ = _schedule_of(manifest.record("schedule"))
     if "schedule_scores" in manifest:
         model.schedule_scores_ = manifest.numbers("schedule_scores", low=-1e300)
     model.calibration_ = _calibration_of(manifest, read)
     classifies = isinstance(model, PosteriorClassifier)
-    if hasattr(model.posterior_.algorithm, "classes") != classifies:
+    if isinstance(model.posterior_.algorithm, ClassifierAlgorithm) != classifies:
         raise FileRefused(f"its draws are not those of a {type(model).__name__}.")
     if classifies:
         model.classes_ = model.posterior_.algorithm.classes
@@ -115,7 +118,7 @@ def _as_many(names: Any, n_features: int) -> Any:
 
 def _params_of(record: Record, read: Read, trusted: Collection[str]) -> dict[str, Any]:
     special = {
-        "estimator": _estimator_of(record, read, trusted),
+        "estimator": estimator_of(record, read, trusted),
         "inputs": _source_of(record, read),
         "schedule": record.get("schedule"),
     }
@@ -125,15 +128,6 @@ def _params_of(record: Record, read: Read, trusted: Collection[str]) -> dict[str
         name: plain_of(value, read) for name, value in record.entries.items() if name not in special
     }
     return {**special, **rest}
-
-
-def _estimator_of(record: Record, read: Read, trusted: Collection[str]) -> Any:
-    if "estimator" not in record:
-        return None
-    estimator = record.record("estimator")
-    if "left_out" in estimator:
-        return LeftOut("estimator", estimator.text("left_out"))
-    return load_model(estimator.entries, read, trusted)
 
 
 def _source_of(record: Record, read: Read) -> Any:

@@ -13,13 +13,12 @@ from sklearn.utils import check_array
 from sklearn.utils.validation import column_or_1d
 
 from nearbayes.algorithms.regressors import regressor_algorithm
-from nearbayes.core.credible import as_levels
 from nearbayes.core.data import Data, Rows
-from nearbayes.core.executor import OnError
 from nearbayes.core.protocols import Inputs
 from nearbayes.core.schedule import Schedule
 from nearbayes.core.seeds import Seeds
 from nearbayes.core.tables import Table, as_table, n_rows
+from nearbayes.draws.credible import as_levels
 from nearbayes.estimators.conformal import conformal_interval, conformal_layer
 from nearbayes.estimators.face import Method, PosteriorEstimator
 from nearbayes.estimators.mixture import (
@@ -29,6 +28,7 @@ from nearbayes.estimators.mixture import (
     mixture_std,
     noise_factor,
 )
+from nearbayes.execution.executor import OnError
 from nearbayes.predictives.noise import NoiseName
 from nearbayes.predictives.predictive import Predictive
 
@@ -271,7 +271,7 @@ class PosteriorRegressor(RegressorMixin, PosteriorEstimator):  # type: ignore[mi
 
     def _noise_factor(self, data: Data, predict_on: Any) -> float:
         """Factor for the noise, from some training rows or those that predictions are kept for."""
-        if _knows_its_doubt(self.posterior_.algorithm):
+        if self.posterior_.chunks.traits.own_variance:
             return 1.0
         if predict_on is not None:
             table = as_table(predict_on)
@@ -281,9 +281,8 @@ class PosteriorRegressor(RegressorMixin, PosteriorEstimator):  # type: ignore[mi
 
     def _spread(self, table: Table, adjust: bool) -> list[Predictive]:
         """Predictive distribution of every draw, its mean spread for truncation."""
-        algorithm = self.posterior_.algorithm
-        parts = [algorithm.predictive(model, table) for model in self.posterior_.models]
-        if _knows_its_doubt(algorithm):
+        parts = self.posterior_.predictives(table)
+        if self.posterior_.chunks.traits.own_variance:
             return parts
         spread = self.posterior_.spread(np.stack([part.mean for part in parts]), adjust)
         return [part.moved(mean) for part, mean in zip(parts, spread, strict=True)]
@@ -311,8 +310,3 @@ class PosteriorRegressor(RegressorMixin, PosteriorEstimator):  # type: ignore[mi
         if outcomes.ndim == 2 and (outcomes.shape[1] == 1 or not multi_output):
             return np.asarray(column_or_1d(outcomes, warn=True))
         return np.asarray(outcomes)
-
-
-def _knows_its_doubt(algorithm: Any) -> bool:
-    """Whether predictive variances of draws hold what the draws leave out, and no more noise."""
-    return getattr(algorithm, "knows_its_doubt", False)

@@ -3,33 +3,26 @@
 from __future__ import annotations
 
 import os
-import warnings
 from collections.abc import Collection, Mapping
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from nearbayes.algorithms.kept import KeptPredictions
 from nearbayes.core.inputs import KDE, Uniform, Urn
-from nearbayes.core.posterior import installed_versions
 from nearbayes.core.schedule import Schedule
 from nearbayes.estimators.calibration import Calibration
 from nearbayes.files.arrays import NotSaveable, array_bytes, labels_record, plain_record
-from nearbayes.files.container import MEGABYTE, Members, attachment_name, write
-from nearbayes.files.draws import Models
-from nearbayes.files.manifest import FORMAT
+from nearbayes.files.container import Members
+from nearbayes.files.draws import Models, estimator_record
+from nearbayes.files.posterior_file import header
 from nearbayes.files.posterior_record import posterior_record
+from nearbayes.files.thinning import write_draws
 from nearbayes.fits.left_out import LeftOut
 
-__all__ = ["ThinnedWarning", "evenly", "save"]
-
-FEWEST = 2  # draws: an interval needs a spread
-
-
-class ThinnedWarning(UserWarning):
-    """A file holds fewer draws than the model, to keep within `max_megabytes`."""
+__all__ = ["save"]
 
 
 def save(
@@ -41,72 +34,21 @@ def save(
     trusted: Collection[str] = (),
 ) -> Path:
     """Write a fitted model; see `PosteriorEstimator.save`."""
-    target, have = Path(path), len(model.posterior_)
-    n_draws = _checked_thin(thin, have)
-    attached = {attachment_name(name): bytes(data) for name, data in (attachments or {}).items()}
-    limit = None if max_megabytes is None else max_megabytes * MEGABYTE
-    models = Models(trusted)
-    size = _write(model, target, n_draws, models, attached, limit)
-    wanted = n_draws
-    while limit is not None and size > limit:
-        if n_draws <= FEWEST:
-            raise ValueError(
-                f"max_megabytes={max_megabytes:g} is too small: {n_draws} draws take "
-                f"{size / MEGABYTE:.2f} MB. Give more, or make the estimator smaller."
-            )
-        n_draws = max(FEWEST, min(n_draws - 1, int(n_draws * limit / size)))
-        size = _write(model, target, n_draws, models, attached, limit)
-    if n_draws < wanted:
-        warnings.warn(
-            f"{n_draws} of {have} draws were saved, to keep within {max_megabytes:g} MB.",
-            ThinnedWarning,
-            stacklevel=3,
-        )
-    return target
-
-
-def _checked_thin(thin: int | None, have: int) -> int:
-    if thin is None:
-        return have
-    if isinstance(thin, bool) or not isinstance(thin, int | np.integer) or thin < FEWEST:
-        raise ValueError(f"thin must be a whole number of draws, {FEWEST} or more, got {thin!r}.")
-    return min(int(thin), have)
-
-
-def evenly(n_draws: int, have: int) -> list[int]:
-    """Positions of `n_draws` of the draws, from the first to the last.
-
-    Examples
-    --------
-    >>> evenly(3, 9)
-    [0, 4, 8]
-    """
-    return [int(i) for i in np.linspace(0, have - 1, n_draws).round()]
-
-
-def _write(
-    model: Any,
-    path: Path,
-    n_draws: int,
-    models: Models,
-    attached: Mapping[str, bytes],
-    limit: float | None,
-) -> int:
-    members = Members()
-    manifest = _manifest(model, evenly(n_draws, len(model.posterior_)), models, members)
-    return write(path, manifest, {**members.files, **attached}, limit)
+    return write_draws(
+        path,
+        len(model.posterior_),
+        partial(_manifest, model),
+        thin=thin,
+        max_megabytes=max_megabytes,
+        attachments=attachments,
+        trusted=trusted,
+    )
 
 
 def _manifest(model: Any, draws: list[int], models: Models, members: Members) -> dict[str, Any]:
-    versions = model.posterior_.provenance.versions
-    # the library as imported: an editable install may say another version
-    here = installed_versions(*(name for name in versions if name != "python"))
     posterior = posterior_record(model.posterior_, draws, models, members)
     return {
-        "format": FORMAT,
-        "nearbayes": here["nearbayes"],
-        "versions": here,
-        "kind": type(model).__name__,
+        **header(model.posterior_, type(model).__name__),
         "inputs": _inputs_record(model),
         "params": _params_record(model, models, members),
         "posterior": posterior,
@@ -124,9 +66,11 @@ def _inputs_record(model: Any) -> dict[str, Any]:
 
 
 def _params_record(model: Any, models: Models, members: Members) -> dict[str, Any]:
-    params = model.get_params(deep=False)
+    params, kept = model.get_params(deep=False), model.posterior_.kept_at is not None
     special = {
-        "estimator": _estimator_record(model, models, members),
+        "estimator": None
+        if model.estimator is None
+        else estimator_record(model.estimator, models, members, optional=kept),
         "inputs": _source_record(params["inputs"], members),
         "random_state": _seed(model),
         "schedule": _schedule_record(params["schedule"]),
@@ -137,20 +81,6 @@ def _params_record(model: Any, models: Models, members: Members) -> dict[str, An
         if name not in special
     }
     return {**special, **rest}
-
-
-def _estimator_record(model: Any, models: Models, members: Members) -> Any:
-    """The user's estimator, unfitted; kept predictions can do without."""
-    if model.estimator is None:
-        return None
-    try:
-        if isinstance(model.estimator, LeftOut):
-            return {"left_out": model.estimator.what}
-        return models.record(model.estimator, members)
-    except NotSaveable:
-        if not isinstance(model.posterior_.first, KeptPredictions):
-            raise
-        return {"left_out": type(model.estimator).__name__}
 
 
 def _seed(model: Any) -> Any:

@@ -11,7 +11,7 @@ from scipy.special import logsumexp
 from sklearn.model_selection import train_test_split
 
 from nearbayes.core.data import Data
-from nearbayes.core.engine import martingale_posterior
+from nearbayes.core.martingale import martingale_posterior
 from nearbayes.core.posterior import Posterior
 from nearbayes.core.schedule import Schedule
 from nearbayes.core.seeds import Seeds, integer_seed
@@ -83,10 +83,9 @@ def choose_schedule(
 
 def log_score_of_mixture(posterior: Posterior, data: Data) -> NDArray[np.float64]:
     """Log density of each row under the posterior predictive: the average over draws."""
-    algorithm = posterior.algorithm
-    classes = getattr(algorithm, "classes", None)
+    classes = posterior.chunks.traits.classes
     y = data.y if classes is None else np.searchsorted(classes, data.y)
-    predictives = [algorithm.predictive(model, data.x) for model in posterior.models]
+    predictives = posterior.predictives(data.x)
     if not hasattr(predictives[0], "log_density"):
         raise ValueError(
             "schedule='auto' needs a predictive density, but a noise function only samples: "

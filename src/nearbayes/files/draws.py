@@ -7,7 +7,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import fields
 from typing import Any
 
-from nearbayes.algorithms.kept import KeptPredictions
+from nearbayes.core.lifting import KeptPredictions
 from nearbayes.files.arrays import (
     NotSaveable,
     Read,
@@ -20,6 +20,7 @@ from nearbayes.files.arrays import (
 from nearbayes.files.container import FileRefused, Members
 from nearbayes.files.formats import load_model, save_model
 from nearbayes.files.manifest import Record
+from nearbayes.fits.left_out import LeftOut
 from nearbayes.predictives.noise import (
     FunctionNoise,
     GaussianNoise,
@@ -33,6 +34,8 @@ from nearbayes.predictives.predictive import CategoricalPredictive, Empirical, N
 
 __all__ = [
     "Models",
+    "estimator_of",
+    "estimator_record",
     "estimators_of",
     "estimators_record",
     "kept_of",
@@ -138,6 +141,30 @@ def kept_of(record: Record, size: int, read: Read) -> list[KeptPredictions]:
     return [
         KeptPredictions(*parts) for parts in zip(predictions, predictives, classes, strict=True)
     ]
+
+
+def estimator_record(
+    estimator: Any, models: Models, members: Members, *, optional: bool = False
+) -> dict[str, Any]:
+    """The user's estimator, unfitted; if it is `optional` and cannot be saved, its type alone."""
+    if isinstance(estimator, LeftOut):
+        return {"left_out": estimator.what}
+    try:
+        return models.record(estimator, members)
+    except NotSaveable:
+        if not optional:
+            raise
+        return {"left_out": type(estimator).__name__}
+
+
+def estimator_of(record: Record, read: Read, trusted: Collection[str] = ()) -> Any:
+    """Undo `estimator_record`, where the record has an estimator."""
+    if "estimator" not in record:
+        return None
+    estimator = record.record("estimator")
+    if "left_out" in estimator:
+        return LeftOut("estimator", estimator.text("left_out"))
+    return load_model(estimator.entries, read, trusted)
 
 
 def estimators_record(

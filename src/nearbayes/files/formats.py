@@ -1,7 +1,7 @@
 """Formats: which way a model of each library goes into a file.
 
-XGBoost and LightGBM in their own formats, our Gaussian processes as arrays, scikit-learn through
-skops, a scikit-learn pipeline that ends in one of the former as both.
+Families with a format of their own are in the registry; scikit-learn goes through skops, and a
+scikit-learn pipeline that ends in one of the former as both.
 """
 
 from __future__ import annotations
@@ -14,23 +14,17 @@ from sklearn.pipeline import Pipeline
 
 from nearbayes.files.arrays import NotSaveable, Read
 from nearbayes.files.container import FileRefused, Members
+from nearbayes.registry import Family, family_named, family_of
 
 __all__ = ["load_model", "save_model"]
-
-NATIVE = {
-    "xgboost": ("XGBClassifier", "XGBRegressor"),
-    "lightgbm": ("LGBMClassifier", "LGBMRegressor"),
-    "nearbayes": ("EmpiricalBayesGP",),
-}
-EXTRAS = {"nearbayes": "jax"}  # of the same name as the library otherwise
 
 
 def save_model(model: Any, members: Members, trusted: Collection[str] = ()) -> dict[str, Any]:
     """A record of a fitted or unfitted estimator; what is large goes into `members`."""
-    library = _library(model)
-    if type(model).__name__ in NATIVE.get(library, ()):
-        return {"format": library, **_native(library).dump(model, members)}
-    if type(model) is Pipeline and _library(model.steps[-1][1]) in NATIVE:
+    own = _own_format(model)
+    if own is not None:
+        return {"format": own.name, **own.resolved("files").dump(model, members)}
+    if type(model) is Pipeline and _own_format(model.steps[-1][1]) is not None:
         rest = copy.copy(model)
         (name, last) = model.steps[-1]
         rest.steps = [*model.steps[:-1], (name, "passthrough")]
@@ -48,19 +42,26 @@ def save_model(model: Any, members: Members, trusted: Collection[str] = ()) -> d
 def load_model(record: Any, read: Read, trusted: Collection[str] = ()) -> Any:
     """Undo `save_model`."""
     kind = record["format"]
-    if kind in NATIVE:
-        return _native(kind).load(record, read)
     if kind == "pipeline":
         model = load_model(record["steps"], read, trusted)
         if type(model) is not Pipeline:
-            raise FileRefused("a pipeline in it is none.")
+            raise FileRefused("it says that a model is a pipeline, which it is not.")
         model.steps[-1] = (model.steps[-1][0], load_model(record["last"], read, trusted))
         return model
     if kind == "skops":
         from nearbayes.files import sklearn_format
 
         return sklearn_format.load(read(record["data"]), trusted)
-    raise FileRefused(f"a model is in the unknown format {str(kind)[:40]!r}.")
+    family = family_named(kind) if isinstance(kind, str) else None
+    if family is None or family.files is None:
+        raise FileRefused(f"a model is in the unknown format {str(kind)[:40]!r}.")
+    return family.resolved("files").load(record, read)
+
+
+def _own_format(model: Any) -> Family | None:
+    """The family of a model, if it has a format of its own."""
+    family = family_of(model)
+    return family if family is not None and family.files is not None else None
 
 
 def _check_type(model: Any, trusted: Collection[str]) -> None:
@@ -82,26 +83,6 @@ def _check_type(model: Any, trusted: Collection[str]) -> None:
             "load"
         )
     raise NotSaveable(f"{name} is not among the models that nearbayes saves: {advice}.")
-
-
-def _native(library: str) -> Any:
-    try:
-        if library == "xgboost":
-            from nearbayes.files import xgboost_format
-
-            return xgboost_format
-        if library == "nearbayes":
-            from nearbayes.files import gp_format
-
-            return gp_format
-        from nearbayes.files import lightgbm_format
-
-        return lightgbm_format
-    except ImportError as missing:
-        raise ImportError(
-            f"this file holds models of {library}: pip install "
-            f"'nearbayes[{EXTRAS.get(library, library)}]'."
-        ) from missing
 
 
 def _library(model: Any) -> str:

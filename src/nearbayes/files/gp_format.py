@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Sequence
 from typing import Any
 
 import numpy as np
 
-from nearbayes.algorithms.kept import KeptPredictions
 from nearbayes.files.arrays import Read, plain_of, plain_record
 from nearbayes.files.container import FileRefused, Members
+from nearbayes.files.draws import Models, estimator_of, estimators_of, estimators_record
+from nearbayes.files.manifest import Record
 from nearbayes.gp.empirical_bayes import EmpiricalBayesAlgorithm
 from nearbayes.gp.marginal import Collapsed
 from nearbayes.gp.process import EmpiricalBayesGP, Fitted, Scaling
 
-__all__ = ["drawn", "dump", "load"]
+__all__ = ["dump", "dump_draws", "load", "load_draws"]
 
 
 def dump(model: EmpiricalBayesGP, members: Members) -> dict[str, Any]:
@@ -61,16 +63,40 @@ def load(record: Any, read: Read) -> EmpiricalBayesGP:
     return model.with_fit(Fitted(parts["logs"], data, value, int(steps), unknown), scaling)
 
 
-def drawn(
-    estimator: EmpiricalBayesGP, models: list[Any], n_rows: int, keep_at: Any
-) -> tuple[EmpiricalBayesAlgorithm, list[Any]]:
-    """The algorithm of loaded draws, and the draws as it knows them."""
-    if isinstance(models[0], KeptPredictions):
-        return EmpiricalBayesAlgorithm(estimator, None, n_rows, keep_at), models
-    if not all(hasattr(each, "fitted_") for each in models):
-        raise FileRefused("a draw of a Gaussian process has no fit.")
-    algorithm = EmpiricalBayesAlgorithm(estimator, models[0].scaling_, n_rows)
-    return algorithm, [each.fitted_ for each in models]
+def dump_draws(
+    algorithm: EmpiricalBayesAlgorithm,
+    drawn: Sequence[Fitted] | None,
+    models: Models,
+    members: Members,
+) -> dict[str, Any]:
+    """A record of the algorithm and of its draws, each as the estimator that a user knows."""
+    record: dict[str, Any] = {
+        "estimator": models.record(algorithm.estimator, members),
+        "n_rows": algorithm.n_rows,
+    }
+    if drawn is not None:
+        shown = [algorithm.reveal(each) for each in drawn]
+        record["models"] = estimators_record(shown, models, members)
+    return record
+
+
+def load_draws(
+    record: Record, size: int | None, read: Read, trusted: Collection[str] = ()
+) -> tuple[EmpiricalBayesAlgorithm, list[Fitted] | None]:
+    """Undo `dump_draws`."""
+    estimator, n_rows = estimator_of(record, read, trusted), record.whole("n_rows", 1)
+    if type(estimator) is not EmpiricalBayesGP:
+        raise FileRefused("its estimator is not a Gaussian process, as its draws are.")
+    if size is None:
+        return EmpiricalBayesAlgorithm(estimator, None, n_rows), None
+    loaded = estimators_of(record.many("models"), read, trusted)
+    fitted = [
+        each for each in loaded if type(each) is EmpiricalBayesGP and hasattr(each, "fitted_")
+    ]
+    if len(fitted) != size or len(loaded) != size:
+        raise FileRefused(f"it has {len(fitted)} fitted Gaussian processes, not {size}.")
+    algorithm = EmpiricalBayesAlgorithm(estimator, fitted[0].scaling_, n_rows)
+    return algorithm, [each.fitted_ for each in fitted]
 
 
 def _shape(x: Any) -> tuple[int, int]:

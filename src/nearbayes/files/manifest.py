@@ -10,7 +10,7 @@ from nearbayes.files.container import FileRefused
 
 __all__ = ["FORMAT", "Record", "check_format"]
 
-FORMAT = 1
+FORMAT = 2
 LARGEST = 2**53
 _NOTHING = object()
 
@@ -101,8 +101,13 @@ class Record:
 
 
 def check_format(manifest: Record) -> None:
-    """Refuse files of a later format, and say what to do."""
+    """Refuse files of another format, and say what to do."""
     number = manifest.whole("format", 1)
+    if number < FORMAT:
+        raise FileRefused(
+            f"format {number} is of an early version of nearbayes, before its first release: fit "
+            "again and save the model anew."
+        )
     if number > FORMAT:
         maker = str(manifest.get("nearbayes"))[:40]
         raise FileRefused(

@@ -7,14 +7,13 @@ from typing import Any
 
 from nearbayes.fits.estimator_fit import EstimatorFit
 from nearbayes.fits.left_out import LeftOut
+from nearbayes.registry import family_of
 
 __all__ = ["fitting_of"]
 
 
 def fitting_of(estimator: Any, params: Mapping[str, Any]) -> EstimatorFit:
     """How to fit an estimator: by the adapter of its library, or as any scikit-learn estimator.
-
-    A subclass of the user's may do anything in its `fit`, so it is fitted by that.
 
     Parameters
     ----------
@@ -30,23 +29,7 @@ def fitting_of(estimator: Any, params: Mapping[str, Any]) -> EstimatorFit:
     """
     if isinstance(estimator, LeftOut):
         estimator.refuse()
-    kind = type(estimator)
-    library = kind.__module__.partition(".")[0]
-    if library == "xgboost" and kind.__name__ in ("XGBClassifier", "XGBRegressor"):
-        from nearbayes.fits.xgboost_fit import XGBoostFit
-
-        return XGBoostFit(estimator, params)
-    if library == "lightgbm" and kind.__name__ in ("LGBMClassifier", "LGBMRegressor"):
-        from nearbayes.fits.lightgbm_fit import LightGBMFit
-
-        return LightGBMFit(estimator, params)
-    if any(_is_tabular_predictor(each) for each in kind.__mro__):
-        from nearbayes.fits.autogluon_fit import AutoGluonFit
-
-        return AutoGluonFit(estimator, params)
-    return EstimatorFit(estimator, params)
-
-
-def _is_tabular_predictor(kind: type) -> bool:
-    """Tell AutoGluon's predictor, of which subclasses have the same `fit` in our hands."""
-    return kind.__name__ == "TabularPredictor" and kind.__module__.startswith("autogluon.")
+    family = family_of(estimator)
+    if family is None or family.fit is None:
+        return EstimatorFit(estimator, params)
+    return family.resolved("fit")(estimator, params)  # type: ignore[no-any-return]

@@ -19,7 +19,7 @@ from nearbayes.core.data import Counts, Data
 from nearbayes.core.schedule import Schedule
 from nearbayes.core.tables import Table, describe, is_frame
 from nearbayes.fits.autogluon_seeds import own_randomness, small_seed
-from nearbayes.fits.estimator_fit import EstimatorFit
+from nearbayes.fits.estimator_fit import EstimatorFit, boosted_schedule
 from nearbayes.fits.folders import ModelFolder, RunFolder
 from nearbayes.fits.targets import class_codes
 
@@ -86,7 +86,7 @@ class AutoGluonFit(EstimatorFit):
         return self.estimator.label
 
     @property
-    def accepts_counts(self) -> Counts:
+    def counts(self) -> Counts:
         """Repeated rows: weights are no rows to leaf sizes, folds and held-out shares."""
         return False
 
@@ -96,7 +96,7 @@ class AutoGluonFit(EstimatorFit):
         return True
 
     @property
-    def is_flexible(self) -> bool:
+    def calibrate(self) -> bool:
         """Said to be no, as calibration by itself would take hours; the user can ask for it."""
         return False
 
@@ -110,11 +110,10 @@ class AutoGluonFit(EstimatorFit):
         """Distribution of AutoGluon's tables."""
         return ("autogluon.tabular",)
 
-    def preferred_schedule(self, n_refits: int | None) -> Schedule:
-        """One block of n, the paper's choice for AutoGluon: a refit costs too much for more."""
-        if n_refits is None:
-            return Schedule.arithmetic(horizon=1.0, block=1.0)
-        return super().preferred_schedule(n_refits)
+    @property
+    def schedule(self) -> Callable[[int | None], Schedule]:
+        """The default schedule for a number of refits."""
+        return one_block
 
     @property
     def is_boosted(self) -> bool:
@@ -242,6 +241,11 @@ class AutoGluonFit(EstimatorFit):
         return told or possible[0]
 
 
+def one_block(n_refits: int | None) -> Schedule:
+    """One block of n, the paper's choice for AutoGluon: a refit costs too much for more."""
+    return boosted_schedule(1 if n_refits is None else n_refits)
+
+
 class FittedPredictor:
     """One draw: a fitted `TabularPredictor` and the temporary folder it lives in.
 
@@ -342,3 +346,11 @@ def _classes(predictor: Any, labels: NDArray[Any]) -> NDArray[Any]:
             "TabularPredictor(..., eval_metric='log_loss'), which keeps them, or add rows of them."
         )
     return np.asarray(known, dtype=labels.dtype)
+
+
+def example() -> tuple[Any, Data]:
+    """A predictor of two classes, and data for it."""
+    from autogluon.tabular import TabularPredictor
+
+    X = np.random.default_rng(7).normal(size=(90, 3))
+    return TabularPredictor(label="y"), Data.of(X, X[:, 0] > 0.5 * X[:, 1])

@@ -33,12 +33,13 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import has_fit_parameter
 
 from nearbayes.core.data import Counts, Data
-from nearbayes.core.schedule import Schedule, is_whole
+from nearbayes.core.protocols import Traits
+from nearbayes.core.schedule import Schedule, is_whole, usual_schedule
 from nearbayes.core.tables import Table
 from nearbayes.fits.losses import variance_power
 from nearbayes.fits.targets import row_weights
 
-__all__ = ["EstimatorFit", "has_no_missing"]
+__all__ = ["EstimatorFit", "boosted_schedule", "has_no_missing"]
 
 WEIGHTED_BOOSTING = ("catboost", "lightgbm", "xgboost")
 BOOSTING_LIBRARIES = (*WEIGHTED_BOOSTING, "ngboost")
@@ -74,13 +75,24 @@ class EstimatorFit:
     estimator: Any
     params: Mapping[str, Any] = field(default_factory=dict)
 
+    @cached_property
+    def traits(self) -> Traits:
+        """What the estimator means for an algorithm that fits it."""
+        return Traits(
+            counts=self.counts,
+            randomised=self.randomised,
+            calibrate=self.calibrate,
+            schedule=self.schedule,
+            packages=self.packages,
+        )
+
     @property
     def normalises_weights(self) -> bool:
         """Whether weights sum to n, so that penalties in units of rows keep their strength."""
         return _library(self.estimator) in WEIGHTED_BOOSTING
 
     @property
-    def accepts_counts(self) -> Counts:
+    def counts(self) -> Counts:
         """Which short form of repeated rows is exactly equivalent to them, if any."""
         if type(self.estimator) in EXACT_WITH_MEANS:
             return "means"
@@ -105,7 +117,7 @@ class EstimatorFit:
         return self, classes
 
     @property
-    def is_flexible(self) -> bool:
+    def calibrate(self) -> bool:
         """Whether the learner's bias is too large for its posterior's intervals to cover.
 
         Linear models have next to none; Lasso, ElasticNet and scikit-learn's Poisson, gamma and
@@ -133,18 +145,10 @@ class EstimatorFit:
         pipeline = isinstance(self.estimator, Pipeline)
         return self.estimator.steps[-1][1] if pipeline else self.estimator
 
-    def preferred_schedule(self, n_refits: int | None) -> Schedule:
-        """Equal blocks up to n imputed rows for boosted trees, else the optimal schedule.
-
-        Boosted trees drift when they are refitted on many more imputed rows than real ones, so a
-        long horizon costs them accuracy (docs/design.md).
-        """
-        if not self.is_boosted or n_refits == 0:
-            return Schedule.optimal(8 if n_refits is None else n_refits)
-        refits = 4 if n_refits is None else n_refits
-        if not is_whole(refits) or refits < 0:
-            raise ValueError(f"n_refits must be a whole number, 0 or more, got {n_refits!r}.")
-        return Schedule.arithmetic(horizon=1.0, block=1.0 / refits)
+    @property
+    def schedule(self) -> Callable[[int | None], Schedule]:
+        """The default schedule for a number of refits."""
+        return boosted_schedule if self.is_boosted else usual_schedule
 
     @cached_property
     def seed_names(self) -> tuple[str, ...]:
@@ -244,6 +248,18 @@ class EstimatorFit:
         if self.normalises_weights and data.size != data.n:
             return {self.weight_name: row_weights(data)}
         return {} if data.count is None else {self.weight_name: data.count}
+
+
+def boosted_schedule(n_refits: int | None) -> Schedule:
+    """Equal blocks up to n imputed rows, for boosted trees; 4 if their number is left open.
+
+    Boosted trees drift when they are refitted on many more imputed rows than real ones, so a long
+    horizon costs them accuracy (docs/design.md).
+    """
+    refits = 4 if n_refits is None else n_refits
+    if not is_whole(refits) or refits < 0:
+        raise ValueError(f"n_refits must be a whole number, 0 or more, got {n_refits!r}.")
+    return Schedule.arithmetic(1.0, 1.0 / refits) if refits else Schedule.optimal(0)
 
 
 def _library(part: Any) -> str:

@@ -2,7 +2,7 @@
 
 One binned `Dataset` holds the real input rows; a refit writes labels and weights into it and
 trains. What comes out is the user's own class, fitted. Settings for which counts would not be the
-repeated rows (`LightGBMFit.accepts_counts`) are fitted to repeated rows, by LightGBM's own `fit`.
+repeated rows (`LightGBMFit.counts`) are fitted to repeated rows, by LightGBM's own `fit`.
 """
 
 from __future__ import annotations
@@ -119,7 +119,7 @@ class LightGBMFit(EstimatorFit):
             )
 
     @property
-    def accepts_counts(self) -> Counts:
+    def counts(self) -> Counts:
         """Class counts or mean outcomes, where a fit needs no more than sums over rows.
 
         Not so with row subsampling, which would keep or drop all repeats of a row at once, and
@@ -160,7 +160,7 @@ class LightGBMFit(EstimatorFit):
 
     def for_classes(self, classes: NDArray[Any]) -> tuple[Self, NDArray[Any]]:
         """Classes as codes 0, 1, ..., so that one that a sample has lost is known all the same."""
-        if not self.accepts_counts:
+        if not self.counts:
             return super().for_classes(classes)
         sets = [(x, class_codes(y, classes, "eval_set")) for x, y in self._evaluation_sets()]
         params = {**_without(self.params, "eval_X", "eval_y"), "eval_set": sets}
@@ -169,7 +169,7 @@ class LightGBMFit(EstimatorFit):
 
     def fit(self, data: Data, seed: int, labels: NDArray[Any] | None = None) -> Any:
         """Fit a clone; see `EstimatorFit.fit`."""
-        if not self.accepts_counts or data.y.ndim > 1:
+        if not self.counts or data.y.ndim > 1:
             return super().fit(data, seed, labels)
         bins = None if self._given("max_bin") else refit_bins(data, usual=255)
         kept = self.binned.of(data.table, bins, partial(self._keep, labels))
@@ -321,3 +321,10 @@ def _with_trees(model: Any, template: Any, booster: lightgbm.Booster, results: A
     model._best_score = booster.best_score
     model._evals_result = results
     return model
+
+
+def example() -> tuple[lightgbm.LGBMRegressor, Data]:
+    """A regressor with its default settings, and data for it."""
+    rng = np.random.default_rng(7)
+    X = rng.normal(size=(90, 3))
+    return lightgbm.LGBMRegressor(verbosity=-1), Data.of(X, X[:, 0] + rng.normal(size=90))

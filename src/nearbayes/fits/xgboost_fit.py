@@ -2,7 +2,7 @@
 
 One binned matrix holds the real input rows; a refit writes labels and weights into it and trains.
 What comes out is the user's own class, fitted. Settings for which counts would not be exactly the
-repeated rows (`XGBoostFit.accepts_counts`) are fitted to repeated rows, by XGBoost's own `fit`.
+repeated rows (`XGBoostFit.counts`) are fitted to repeated rows, by XGBoost's own `fit`.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ class XGBoostFit(EstimatorFit):
         object.__setattr__(self, "estimator", _where_it_can_run(self.estimator))
 
     @property
-    def accepts_counts(self) -> Counts:
+    def counts(self) -> Counts:
         """Class counts or mean outcomes, where they are exactly the repeated rows.
 
         Not so with row subsampling, which would keep or drop all repeats of a row at once, and
@@ -131,7 +131,7 @@ class XGBoostFit(EstimatorFit):
         """Fit a clone; see `EstimatorFit.fit`."""
         if labels is None:
             check_outcomes(data.y, self.estimator.objective)
-        by_counts = self.accepts_counts and data.y.ndim == 1
+        by_counts = self.counts and data.y.ndim == 1
         fit = self._fit_counts if by_counts else self._fit_rows
         with xgboost.config_context(verbosity=0 if self.spoken else None):
             self.spoken.add("warnings")
@@ -357,3 +357,9 @@ def _device_used(device: str) -> str:
             "'cuda' or 'cuda:0'."
         ) from error
     return str(config["learner"]["generic_param"]["device"])
+
+
+def example() -> tuple[XGBClassifier, Data]:
+    """A classifier with its default settings, and data for it."""
+    X = np.random.default_rng(7).normal(size=(90, 3))
+    return XGBClassifier(), Data.of(X, X[:, 0] > 0.5 * X[:, 1])

@@ -9,15 +9,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, cast
+from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
 
-from nearbayes.algorithms.kept import KeptPredictions
-from nearbayes.core.data import Block, Counts, Data, Rows
-from nearbayes.core.protocols import Rng
+from nearbayes.core.data import Blocks, Data, Repeated, Rows
+from nearbayes.core.protocols import ChunkAlgorithm, Rng, Traits
+from nearbayes.core.seeds import Streams
 from nearbayes.core.tables import Table, as_table, numeric_values
 from nearbayes.gp.marginal import Collapsed
 from nearbayes.gp.process import (
@@ -32,10 +33,11 @@ from nearbayes.predictives.predictive import Normal
 __all__ = ["EmpiricalBayesAlgorithm"]
 
 Array = NDArray[np.float64]
+CHUNK = 4
 
 
 @dataclass(frozen=True)
-class EmpiricalBayesAlgorithm:
+class EmpiricalBayesAlgorithm(ChunkAlgorithm):
     """Gaussian process regression with learned hyperparameters, refitted with imputed rows.
 
     Outcomes are kept with their squares, in standard units, so that means over repeated rows hold
@@ -48,32 +50,23 @@ class EmpiricalBayesAlgorithm:
         Of the real rows; learned when left out.
     n_rows : int
         Of the real data: draws are padded to few shapes, as each is compiled once.
-    keep_at : table, optional
-        Where to keep predictions of a draw, and nothing else of it.
     """
 
     estimator: EmpiricalBayesGP
     scaling: Scaling | None = None
     n_rows: int = 0
-    keep_at: Table | None = None
-    accepts_counts: Counts = "means"
-    link: str = "identity"
-    packages: tuple[str, ...] = ("jax", "tinygp", "optax")
 
-    @property
-    def is_flexible(self) -> bool:
-        """No: what a draw does not know of f(x) is in its own variance."""
-        return False
-
-    @property
-    def knows_its_doubt(self) -> bool:
-        """Yes: predictive variances hold what a truncated schedule leaves out of the means."""
-        return True
-
-    @property
-    def randomised(self) -> bool:
-        """Whether searches start at random."""
-        return self.estimator.initial == "random" or self.estimator.n_restarts > 0
+    @cached_property
+    def traits(self) -> Traits:
+        """Draws know in their own variance what they do not know of f(x)."""
+        return Traits(
+            counts="means",
+            randomised=self.estimator.initial == "random" or self.estimator.n_restarts > 0,
+            chunk=CHUNK,
+            runs_in="threads",
+            own_variance=True,
+            packages=("jax", "tinygp", "optax"),
+        )
 
     def prepare(self, data: Data, rng: Rng) -> tuple[EmpiricalBayesAlgorithm, Data]:
         """Learn the scaling, and keep outcomes with their squares."""
@@ -88,72 +81,51 @@ class EmpiricalBayesAlgorithm:
         """Data at the real inputs with outcomes drawn from a fitted model."""
         mean, _, noise = self._predicted([truth], _values(data.x)[None])
         outcomes = mean[0] + np.sqrt(noise[0]) * rng.standard_normal(mean.shape[1])
-        return replace(self, keep_at=None), replace(data, y=outcomes)
+        return self, replace(data, y=outcomes)
 
-    def fit(self, data: Data, rng: Rng) -> Fitted:
-        """First fit of one draw."""
-        return self.fit_paths(data, [rng])[0]
+    def fit(self, data: Sequence[Data], streams: Streams) -> list[Fitted]:
+        """First fits: one search for all draws that start alike and have the same data."""
+        n_columns = _values(data[0].table).shape[1]
+        starts = np.stack([self.estimator.starts(n_columns, rng) for rng in streams])
+        if isinstance(data, Repeated) and not self.traits.randomised:
+            return self._fitted(starts[:1], [data[0]]) * len(streams)
+        return self._fitted(starts, list(data))
 
-    def refit(self, data: Data, new: Block, model: Fitted, rng: Rng) -> Fitted:
-        """Search again, from where the draw was, with the new rows."""
-        return self.refit_paths([data], [new], [model], [rng])[0]
-
-    def sample(self, model: Fitted, x: Rows, rng: Rng) -> Array:
-        """Outcomes with their squares, from the marginal predictive distribution."""
-        return self.sample_paths([model], [x], [rng])[0]  # type: ignore[no-any-return]
-
-    def fit_paths(self, data: Data, rngs: Sequence[Rng]) -> list[Fitted]:
-        """First fits: one search for all draws that start alike."""
-        n_columns = _values(data.table).shape[1]
-        starts = np.stack([self.estimator.starts(n_columns, rng) for rng in rngs])
-        if not self.randomised:
-            return [self._fitted(starts[:1], [data])[0]] * len(rngs)
-        return self._fitted(starts, [data] * len(rngs))
-
-    def refit_paths(
-        self,
-        data: Sequence[Data],
-        new: Sequence[Block],
-        models: Sequence[Fitted],
-        rngs: Sequence[Rng],
+    def refit(
+        self, data: Sequence[Data], new: Blocks, models: Sequence[Fitted], streams: Streams
     ) -> list[Fitted]:
         """Search again for every draw, from where it was."""
         starts = np.stack([model.logs for model in models])[:, None]
         return self._fitted(starts, list(data), models)
 
-    def sample_paths(
-        self, models: Sequence[Fitted], x: Sequence[Rows], rngs: Sequence[Rng]
-    ) -> Array:
-        """Outcomes with their squares for every draw, shape (n_draws, size, 2)."""
+    def sample(self, models: Sequence[Fitted], x: Sequence[Rows], streams: Streams) -> Array:
+        """Outcomes with their squares for every draw, shape (n_draws, size, 2).
+
+        They come from the marginal predictive distribution, independently per row.
+        """
         assert self.scaling is not None
         rows = np.stack([_values(each.values) for each in x])
-        mean, variance, noise = self._predicted(list(models), rows)
-        normal = np.stack([rng.standard_normal(mean.shape[1]) for rng in rngs])
+        mean, variance, noise = self._predicted(models, rows)
+        normal = np.stack([rng.standard_normal(mean.shape[1]) for rng in streams])
         return _with_squares(self.scaling.outcomes(mean + np.sqrt(variance + noise) * normal))
 
-    def predict(self, model: Fitted | KeptPredictions, x: Table) -> Array:
-        """Mean of f(x), shape (n_rows,)."""
-        return self.predictive(model, x).mean
+    def predict(self, models: Sequence[Fitted], x: Table) -> Array:
+        """Mean of f(x), shape (n_draws, n_rows)."""
+        return np.stack([each.mean for each in self.predictives(models, x)])
 
-    def predictive(self, model: Fitted | KeptPredictions, x: Table) -> Normal:
+    def predictives(self, models: Sequence[Fitted], x: Table) -> list[Normal]:
         """Distribution of y at each row, what the process does not know of f(x) included."""
-        if isinstance(model, KeptPredictions):
-            model.check_rows(x, self.keep_at)
-            return cast(Normal, model.predictive)
-        mean, variance, noise = self._predicted([model], _values(as_table(x))[None])
-        return Normal(mean[0], np.sqrt(variance[0] + noise[0]))
+        rows = _values(as_table(x))
+        found: list[Normal] = []
+        for start in range(0, len(models), CHUNK):
+            part = list(models[start : start + CHUNK])
+            filled = part + part[:1] * (CHUNK - len(part))  # one shape, compiled once
+            mean, variance, noise = self._predicted(filled, np.stack([rows] * CHUNK))
+            found += map(Normal, mean[: len(part)], np.sqrt(variance + noise))
+        return found
 
-    def finish(self, model: Fitted) -> Fitted | KeptPredictions:
-        """The model, or its predictions at `keep_at`."""
-        if self.keep_at is None:
-            return model
-        predictive = self.predictive(model, self.keep_at)
-        return KeptPredictions(predictive.mean, predictive)
-
-    def reveal(self, model: Fitted | KeptPredictions) -> Any:
-        """The fitted estimator, or what was kept of it."""
-        if isinstance(model, KeptPredictions):
-            return model
+    def reveal(self, model: Fitted) -> Any:
+        """The fitted estimator."""
         assert self.scaling is not None
         return clone(self.estimator).with_fit(model, self.scaling)
 
@@ -164,10 +136,10 @@ class EmpiricalBayesAlgorithm:
         parts = [_collapsed(each, self.scaling) for each in data]
         return fitted_many(self.estimator, starts, parts, self._size(parts), before)
 
-    def _predicted(self, models: list[Fitted], x: Array) -> tuple[Array, Array, Array]:
+    def _predicted(self, models: Sequence[Fitted], x: Array) -> tuple[Array, Array, Array]:
         assert self.scaling is not None
         size = self._size([model.data for model in models])
-        return predict_many(self.estimator, models, self.scaling, x, size)
+        return predict_many(self.estimator, list(models), self.scaling, x, size)
 
     def _size(self, parts: list[Collapsed]) -> int:
         """Rows to pad to: those of the real data, then in steps of half as many."""
@@ -188,3 +160,10 @@ def _with_squares(y: Array) -> Array:
 
 def _values(table: Table | None) -> Array:
     return numeric_values(table, "EmpiricalBayesGP")
+
+
+def example() -> tuple[EmpiricalBayesGP, Data]:
+    """A process with its default settings, and data for it."""
+    rng = np.random.default_rng(7)
+    X = rng.normal(size=(60, 3))
+    return EmpiricalBayesGP(), Data.of(X, X[:, 0] + 0.5 * rng.normal(size=60))

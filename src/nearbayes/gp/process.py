@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
@@ -13,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from nearbayes.compiled.precision import Precision, computing_in
 from nearbayes.core.data import Data
-from nearbayes.core.protocols import Rng
+from nearbayes.core.protocols import DrawsFailedError, Rng
 from nearbayes.core.seeds import Seeds
 from nearbayes.gp.kernels import KernelName, check_kernel
 from nearbayes.gp.lbfgs import Minimum
@@ -29,7 +30,7 @@ from nearbayes.gp.marginal import (
 __all__ = ["EmpiricalBayesGP", "Fitted", "Scaling", "fitted_many", "predict_many"]
 
 Array = NDArray[np.float64]
-ROWS_AT_ONCE = 2_000
+ROWS_AT_ONCE, SMALLEST_SIZE = 2_048, 32
 SPREAD = 0.5  # of the logarithms of random starts
 SLACK = 10.0
 
@@ -186,7 +187,8 @@ class EmpiricalBayesGP(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         scaling = Scaling.of(data.x, data.y, data.counts)
         starts = self.starts(data.x.shape[1], Seeds(self.random_state).shared())
         part = _standardised(data, scaling)
-        return self.with_fit(fitted_many(self, starts[None], [part])[0], scaling)
+        with one_error():
+            return self.with_fit(fitted_many(self, starts[None], [part])[0], scaling)
 
     def with_fit(self, fitted: Fitted, scaling: Scaling) -> EmpiricalBayesGP:
         """Take over a fit."""
@@ -233,7 +235,8 @@ class EmpiricalBayesGP(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         """Mean of f(x), and the standard deviation of a new y there, noise included."""
         check_is_fitted(self, "fitted_")
         rows = validate_data(self, X, dtype=np.float64, reset=False)
-        mean, variance, noise = predict_many(self, [self.fitted_], self.scaling_, rows[None])
+        with one_error():
+            mean, variance, noise = predict_many(self, [self.fitted_], self.scaling_, rows[None])
         if not return_std:
             return mean[0]
         return mean[0], np.sqrt(variance[0] + noise[0])
@@ -267,15 +270,48 @@ def fitted_many(
             tolerance=estimator.tolerance * (1.0 if before is None else SLACK),
         )
     found = Minimum(*(np.asarray(part, dtype=np.float64) for part in found))
-    if not np.isfinite(found.value).all():
-        raise FloatingPointError(
-            "the marginal likelihood is not finite at any start: X may hold rows that differ by "
-            "less than numbers can, or noise_floor is too small for this precision; raise it."
-        )
+    refuse_draws(
+        ~np.isfinite(found.value),
+        "the marginal likelihood is not finite at any start: X may hold rows that differ by less "
+        "than floating-point numbers can tell, or noise_floor is too small for this precision; "
+        "raise it.",
+    )
     return [
         Fitted(logs, part, float(value), int(steps), curvature)
         for part, logs, value, steps, curvature in zip(parts, *found, strict=True)
     ]
+
+
+def padded_size(n_rows: int) -> int:
+    """Rows to predict at, padded to few sizes, as each is compiled: halves and powers of two.
+
+    Examples
+    --------
+    >>> [padded_size(n) for n in (1, 33, 49, 100, 2000)]
+    [32, 48, 64, 128, 2048]
+    """
+    size = SMALLEST_SIZE
+    while size < n_rows:
+        half = size * 3 // 2
+        if n_rows <= half:
+            return half
+        size *= 2
+    return size
+
+
+def refuse_draws(bad: NDArray[np.bool_], message: str) -> None:
+    """Say which of many fits failed, if any did."""
+    if bad.any():
+        raise DrawsFailedError({int(k): FloatingPointError(message) for k in np.flatnonzero(bad)})
+
+
+@contextmanager
+def one_error() -> Iterator[None]:
+    """Raise the error of a single fit as it is."""
+    try:
+        yield
+    except DrawsFailedError as failed:
+        raise failed.errors[0] from None
 
 
 def predict_many(
@@ -294,15 +330,17 @@ def predict_many(
     means, variances = [], []
     for start in range(0, max(x.shape[1], 1), ROWS_AT_ONCE):
         rows = scaling.inputs(x[:, start : start + ROWS_AT_ONCE])
+        n_rows = rows.shape[1]
+        padded = np.pad(rows, ((0, 0), (0, padded_size(n_rows) - n_rows), (0, 0)))
         with computing_in(estimator.precision):
-            mean, variance, noise = predicted(estimator.model, logs, data, rows)
-        means.append(np.asarray(mean, dtype=np.float64))
-        variances.append(np.asarray(variance, dtype=np.float64))
+            mean, variance, noise = predicted(estimator.model, logs, data, padded)
+        means.append(np.asarray(mean, dtype=np.float64)[:, :n_rows])
+        variances.append(np.asarray(variance, dtype=np.float64)[:, :n_rows])
     mean = scaling.y_mean + scaling.y_sd * np.concatenate(means, axis=1)
-    if not np.isfinite(mean).all():
-        raise FloatingPointError(
-            "predictions are not finite: raise noise_floor, or use precision='float64'."
-        )
+    refuse_draws(
+        ~np.asarray(np.isfinite(mean).all(axis=1)),
+        "predictions are not finite: raise noise_floor, or use precision='float64'.",
+    )
     unit = scaling.y_sd**2
     return (
         mean,

@@ -24,6 +24,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, Literal
 
 import jax
@@ -32,8 +33,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nearbayes.compiled.precision import compiled, computing_in
-from nearbayes.core.data import Block, Counts, Data, Rows
-from nearbayes.core.protocols import Rng
+from nearbayes.core.data import Blocks, Data, Repeated, Rows
+from nearbayes.core.protocols import ChunkAlgorithm, Rng, Traits
+from nearbayes.core.seeds import Streams
 from nearbayes.core.tables import Table, numeric_values
 from nearbayes.gp.kernels import (
     KernelName,
@@ -45,6 +47,8 @@ from nearbayes.gp.kernels import (
 __all__ = ["FeatureModel", "FeatureModels", "RandomFeatureGP"]
 
 Array = NDArray[np.float64]
+CHUNK, PREDICTED_AT_ONCE = 4, 16
+PADDING = 32  # rows of a block are padded to multiples of this, so that few shapes are compiled
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,16 +70,17 @@ class FeatureModels(Sequence[FeatureModel]):
         return len(self.weights)
 
     def __getitem__(self, draw: Any) -> Any:
-        if isinstance(draw, slice):
-            return FeatureModels(self.weights[draw], self.inverse[draw])
-        return FeatureModel(np.asarray(self.weights[draw]), np.asarray(self.inverse[draw]))
+        weights, inverse = np.asarray(self.weights)[draw], np.asarray(self.inverse)[draw]
+        one = isinstance(draw, int | np.integer)
+        return FeatureModel(weights, inverse) if one else FeatureModels(weights, inverse)
 
 
 @dataclass(frozen=True)
-class RandomFeatureGP:
+class RandomFeatureGP(ChunkAlgorithm):
     r"""Gaussian process regression by random Fourier features and sequential MAP (section 3.2.2).
 
-    An algorithm for `nearbayes.martingale_posterior`; all draws advance in one compiled program.
+    An algorithm for `nearbayes.martingale_posterior`; draws advance in chunks of four, each in one
+    compiled program.
     The kernel and the noise are known, and the mean is 0: centre y first.
 
     Parameters
@@ -116,8 +121,6 @@ class RandomFeatureGP:
     initial: Literal["prior", "zero"] = "prior"
     proximal: float | None = None
     frequencies: Array | None = None
-    accepts_counts: Counts = False
-    packages: tuple[str, ...] = ("jax", "tinygp")
 
     def __post_init__(self) -> None:
         check_kernel(self.kernel)
@@ -130,10 +133,16 @@ class RandomFeatureGP:
         if not isinstance(self.n_features, int) or self.n_features < 2 or self.n_features % 2:
             raise ValueError(f"n_features must be even, 2 or more, got {self.n_features!r}.")
 
-    @property
-    def randomised(self) -> bool:
-        """Whether first fits differ: they start at draws of the prior."""
-        return self.initial == "prior"
+    @cached_property
+    def traits(self) -> Traits:
+        """First fits differ if they start at draws of the prior; models hold all past rows."""
+        return Traits(
+            randomised=self.initial == "prior",
+            chunk=CHUNK,
+            keeps_rows=False,
+            runs_in="threads",
+            packages=("jax", "tinygp"),
+        )
 
     @property
     def weight(self) -> float:
@@ -152,65 +161,59 @@ class RandomFeatureGP:
         drawn = spectral_frequencies(self.kernel, scales, self.n_features // 2, rng)
         return replace(self, frequencies=drawn), numeric
 
-    def fit(self, data: Data, rng: Rng) -> FeatureModel:
-        """First fit of one draw: MAP around where it starts."""
-        return self.fit_paths(data, [rng])[0]  # type: ignore[no-any-return]
-
-    def refit(self, data: Data, new: Block, model: FeatureModel, rng: Rng) -> FeatureModel:
-        """Move one draw to a new block (eq. gp-alg-spo)."""
-        models = FeatureModels(model.weights[None], model.inverse[None])
-        return self.refit_paths([data], [new], models, [rng])[0]  # type: ignore[no-any-return]
-
-    def sample(self, model: FeatureModel, x: Rows, rng: Rng) -> Array:
-        """Outcomes: f(x) plus normal noise."""
-        mean = self.predict(model, x.values)
-        return mean + self.noise * rng.standard_normal(len(mean))
-
-    def predict(self, model: FeatureModel, x: Table) -> Array:
-        """The function of one draw, shape (n_rows,)."""
-        return np.asarray(self._features(_values(x)) @ model.weights)
-
-    def finish(self, model: FeatureModel) -> FeatureModel:
-        """The weights alone: the matrix has served its turn."""
-        return FeatureModel(np.asarray(model.weights))
-
-    def fit_paths(self, data: Data, rngs: Sequence[Rng]) -> FeatureModels:
-        """First fits: one inverse for all draws, and MAP around where each starts."""
-        features = self._features(_values(data.x))
-        start = np.zeros((len(rngs), self.n_features))
+    def fit(self, data: Sequence[Data], streams: Streams) -> FeatureModels:
+        """First fits: MAP around where each draw starts."""
+        start = np.zeros((len(streams), self.n_features))
         if self.initial == "prior":
-            start = np.stack([rng.standard_normal(self.n_features) for rng in rngs])
-        weighted = features.T * data.counts
-        precision = weighted @ features + self.weight * np.eye(self.n_features)
-        inverse = np.linalg.inv(precision)
-        moved = start + (data.y - start @ features.T) @ weighted.T @ inverse
-        with computing_in("float64"):
-            everywhere = jnp.broadcast_to(jnp.asarray(inverse), (len(rngs), *inverse.shape))
-            return FeatureModels(jnp.asarray(moved), everywhere)
+            start = np.stack([rng.standard_normal(self.n_features) for rng in streams])
+        if isinstance(data, Repeated):
+            weights, inverse = self._map_around(data[0], start)
+            inverse = np.broadcast_to(inverse, (len(start), *inverse.shape))
+            return FeatureModels(weights, inverse)
+        fits = [self._map_around(*each) for each in zip(data, start[:, None], strict=True)]
+        return FeatureModels(
+            np.concatenate([fit[0] for fit in fits]), np.stack([f[1] for f in fits])
+        )
 
-    def sample_paths(
-        self, models: Sequence[FeatureModel], x: Sequence[Rows], rngs: Sequence[Rng]
-    ) -> Array:
-        """Outcomes of a block for every draw, shape (n_draws, size)."""
-        assert isinstance(models, FeatureModels)
+    def _map_around(self, data: Data, start: Array) -> tuple[Array, Array]:
+        """MAP of the same rows around several starts, and the inverse that all of them share."""
+        features = self._features(_values(data.x))
+        weighted = features.T * data.counts
+        inverse = np.linalg.inv(weighted @ features + self.weight * np.eye(self.n_features))
+        moved = start + (data.y - start @ features.T) @ weighted.T @ inverse
+        return np.asarray(moved), np.asarray(inverse)
+
+    def sample(self, models: Any, x: Sequence[Rows], streams: Streams) -> Array:
+        """Outcomes of a block for every draw, shape (n_draws, size): f(x) plus normal noise."""
         features = self._features(_stacked(x))
         mean = np.einsum("ksd,kd->ks", features, np.asarray(models.weights))
-        noise = np.stack([rng.standard_normal(mean.shape[1]) for rng in rngs])
+        noise = np.stack([rng.standard_normal(mean.shape[1]) for rng in streams])
         return np.asarray(mean + self.noise * noise)
 
-    def refit_paths(
-        self,
-        data: Sequence[Data],
-        new: Sequence[Block],
-        models: Sequence[FeatureModel],
-        rngs: Sequence[Rng],
+    def refit(
+        self, data: Sequence[Data], new: Blocks, models: Any, streams: Streams
     ) -> FeatureModels:
         """Move every draw to its block (eq. gp-alg-spo)."""
-        assert isinstance(models, FeatureModels)
-        features = self._features(_stacked([block.x for block in new]))
-        outcomes = np.stack([block.y for block in new])
+        features, outcomes = self._features(_stacked(new.x)), np.asarray(new.y)
+        spare = -new.size % PADDING  # rows without features say nothing
+        features = np.pad(features, ((0, 0), (0, spare), (0, 0)))
+        outcomes = np.pad(outcomes, ((0, 0), (0, spare)))
         with computing_in("float64"):
-            return FeatureModels(*_moved(models.weights, models.inverse, features, outcomes))
+            moved = _moved(models.weights, models.inverse, features, outcomes)
+        return FeatureModels(*moved)
+
+    def finish(self, models: Any) -> list[FeatureModel]:
+        """The weights alone."""
+        return [FeatureModel(weights) for weights in _weights(models)]
+
+    def predict(self, models: Sequence[FeatureModel], x: Table) -> Array:
+        """Functions of the draws, shape (n_draws, n_rows); features are computed once for all."""
+        features = self._features(_values(x))
+        weights = _weights(models)
+        # chunks of one size, so that a draw predicts the same beside any number of others
+        padded = np.pad(weights, ((0, -len(weights) % PREDICTED_AT_ONCE), (0, 0)))
+        parts = padded.reshape(-1, PREDICTED_AT_ONCE, self.n_features)
+        return np.concatenate([part @ features.T for part in parts])[: len(weights)]
 
     def _features(self, x: Array) -> Array:
         r"""Features :math:`\phi(x)`, shape (..., n_features), whose squares sum to the variance."""
@@ -218,6 +221,13 @@ class RandomFeatureGP:
         phase = x @ self.frequencies.T
         waves = np.concatenate([np.cos(phase), np.sin(phase)], axis=-1)
         return np.asarray(np.sqrt(2 * self.variance / self.n_features) * waves)
+
+
+def _weights(models: Sequence[FeatureModel]) -> Array:
+    """Weights of many draws, shape (n_draws, n_features)."""
+    if isinstance(models, FeatureModels):
+        return np.asarray(models.weights)
+    return np.stack([model.weights for model in models])
 
 
 def _one_moved(draw: tuple[Any, Any, Any, Any]) -> tuple[Any, Any]:
@@ -247,3 +257,10 @@ def _values(table: Table | None) -> Array:
 def _check_positive(name: str, value: Any) -> None:
     if not (np.isscalar(value) and np.isfinite(value) and value > 0):  # type: ignore[operator]
         raise ValueError(f"{name} must be a positive number, got {value!r}.")
+
+
+def example() -> tuple[RandomFeatureGP, Data]:
+    """A process with its default number of features, and data for it."""
+    rng = np.random.default_rng(7)
+    X = rng.normal(size=(60, 3))
+    return RandomFeatureGP(noise=0.5), Data.of(X, X[:, 0] + 0.5 * rng.normal(size=60))

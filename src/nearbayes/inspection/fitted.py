@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from nearbayes.core.credible import Functional
 from nearbayes.core.tables import Table, n_rows
+from nearbayes.draws.credible import Functional
 from nearbayes.estimators import PosteriorClassifier, PosteriorRegressor
 from nearbayes.inspection.columns import evenly_spaced
 

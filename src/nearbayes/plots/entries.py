@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from nearbayes.core.credible import Functional
+from nearbayes.draws.credible import Functional
 
 __all__ = ["as_entries", "entry"]
 

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from nearbayes.core.credible import Functional
-from nearbayes.core.paths import Paths
+from nearbayes.core.martingale import Paths
+from nearbayes.draws.credible import Functional
 from nearbayes.plots.canvas import as_axes, colours, foreground, percent
 from nearbayes.plots.density import density_curve
 

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from nearbayes.core.credible import as_levels
 from nearbayes.core.schedule import is_whole
 from nearbayes.core.tables import as_table
+from nearbayes.draws.credible import as_levels
 from nearbayes.estimators import PosteriorClassifier
 from nearbayes.inspection.fitted import Fitted, checked_outcomes, target_columns
 from nearbayes.inspection.reliability import Groups, binomial_band, event, grouped

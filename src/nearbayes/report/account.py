@@ -6,9 +6,9 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from nearbayes.core.progress import in_words
+from nearbayes.execution.progress import in_words
 from nearbayes.report.heldout import HeldOut
-from nearbayes.report.numbers import counted, rounded
+from nearbayes.report.rounding import counted, rounded
 
 __all__ = ["CITATION", "cautions", "cost", "done", "time_taken"]
 

@@ -10,7 +10,7 @@ from scipy.stats import norm, t
 
 from nearbayes.estimators.calibration import Calibration
 from nearbayes.report.heldout import LEVELS, HeldOut
-from nearbayes.report.numbers import counted, in_digits, percent, rounded, standard_error
+from nearbayes.report.rounding import counted, in_digits, percent, rounded, standard_error
 
 __all__ = ["calibration"]
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from nearbayes.core.executor import timed_on_one_thread
 from nearbayes.core.seeds import Seeds
+from nearbayes.execution.executor import timed_on_one_thread
 from nearbayes.report.account import CITATION, cautions, cost, done, time_taken
 from nearbayes.report.calibration import calibration
 from nearbayes.report.diagnostics import diagnostics
@@ -73,7 +73,7 @@ def contents(
     seeds, name = Seeds(random_state), target or str(getattr(y, "name", None) or "y")
 
     def work() -> dict[str, Any]:
-        held = HeldOut.of(model, X, y, seeds.draw(0), feature_names, most_rows)
+        held = HeldOut.of(model, X, y, seeds.part(0), feature_names, most_rows)
         return _found(held, name, dict(baselines or {}), seeds)
 
     # thousands of small predictions: threads that wait for each other would be many times slower
@@ -84,8 +84,8 @@ def contents(
 
 def _found(held: HeldOut, target: str, baselines: dict[str, Any], seeds: Seeds) -> dict[str, Any]:
     """All sections."""
-    scored, covered = scores(held, baselines, seeds.draw(1)), held_out_coverage(held)
-    ranked = importance(held, seeds.draw(2))
+    scored, covered = scores(held, baselines, seeds.part(1)), held_out_coverage(held)
+    ranked = importance(held, seeds.part(2))
     features = ranked["feature"] if ranked else list(range(len(held.names)))
     return {
         "target": target,

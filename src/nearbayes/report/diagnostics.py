@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from nearbayes.core.credible import Functional
+from nearbayes.draws.credible import Functional
 from nearbayes.metrics import log_score
 from nearbayes.report.heldout import LEVELS, HeldOut
-from nearbayes.report.numbers import counted, in_digits, percent, rounded
+from nearbayes.report.rounding import counted, in_digits, percent, rounded
 
 __all__ = ["diagnostics"]
 

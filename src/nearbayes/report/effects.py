@@ -11,7 +11,7 @@ import numpy as np
 from nearbayes.inspection.columns import Column, column_of
 from nearbayes.inspection.dependence import MOST_ROWS, partial_dependence
 from nearbayes.report.heldout import LEVELS, MOST_CLASSES, HeldOut
-from nearbayes.report.numbers import by_level, rounded
+from nearbayes.report.rounding import by_level, rounded
 
 __all__ = ["effects"]
 

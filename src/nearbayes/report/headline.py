@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nearbayes.report.heldout import HeldOut
-from nearbayes.report.numbers import in_digits, percent, rounded
+from nearbayes.report.rounding import in_digits, percent, rounded
 from nearbayes.report.scores import BASE, OURS
 
 __all__ = ["headline"]

@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from nearbayes.algorithms.kept import KeptPredictions
 from nearbayes.core.posterior import Posterior
 from nearbayes.core.protocols import Rng
 from nearbayes.core.tables import Table, as_table, n_rows, take
@@ -74,7 +73,7 @@ class HeldOut:
         draws = model.posterior_predictions(table)
         epistemic, aleatoric = _uncertainty(model, table, draws)
         error = _surprise(draws.mean(axis=0), outcomes)
-        kept = isinstance(model.posterior_.first, KeptPredictions)
+        kept = model.posterior_.kept_at is not None
         few = kept or isinstance(model, PosteriorClassifier)
         most_scored = len(outcomes) if few else MOST_SCORED
         return cls(
@@ -104,7 +103,7 @@ class HeldOut:
     @property
     def keeps_models(self) -> bool:
         """Whether draws can predict at other rows than these."""
-        return not isinstance(self.posterior.first, KeptPredictions)
+        return self.posterior.kept_at is None
 
     @property
     def classes(self) -> list[str]:

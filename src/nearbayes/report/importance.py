@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from nearbayes.core.credible import Functional
 from nearbayes.core.protocols import Rng
+from nearbayes.draws.credible import Functional
 from nearbayes.inspection import importance as inspected
 from nearbayes.report.heldout import LEVELS, HeldOut
-from nearbayes.report.numbers import by_level, counted, rounded
+from nearbayes.report.rounding import by_level, counted, rounded
 
 __all__ = ["importance"]
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from nearbayes.inspection.columns import column_values, is_present
 from nearbayes.inspection.reliability import predictive_sets
 from nearbayes.report.heldout import LEVELS, MOST_CLASSES, HeldOut
-from nearbayes.report.numbers import by_level, in_digits, rounded
+from nearbayes.report.rounding import by_level, in_digits, rounded
 
 __all__ = ["most_uncertain", "predictions"]
 

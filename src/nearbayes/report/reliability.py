@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from nearbayes.inspection.reliability import binomial_band, event, grouped, set_coverage
 from nearbayes.metrics import coverage, expected_calibration_error, width
 from nearbayes.report.heldout import LEVELS, MOST_CLASSES, HeldOut
-from nearbayes.report.numbers import counted, percent, rounded
+from nearbayes.report.rounding import counted, percent, rounded
 
 __all__ = ["held_out_coverage", "reliability"]
 

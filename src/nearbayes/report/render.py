@@ -9,7 +9,7 @@ from importlib import resources
 from pathlib import Path
 from typing import Any
 
-from nearbayes.report.numbers import in_digits, percent, signed
+from nearbayes.report.rounding import in_digits, percent, signed
 
 __all__ = ["render", "write"]
 

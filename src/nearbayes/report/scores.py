@@ -18,7 +18,7 @@ from nearbayes.estimators import PosteriorClassifier, PosteriorRegressor
 from nearbayes.estimators.mixture import mixture_log_density, mixture_samples
 from nearbayes.metrics import accuracy, brier, crps_samples, log_score
 from nearbayes.report.heldout import HeldOut
-from nearbayes.report.numbers import in_digits, rounded, standard_error
+from nearbayes.report.rounding import in_digits, rounded, standard_error
 
 __all__ = ["BASE", "OURS", "scores"]
 

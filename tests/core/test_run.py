@@ -7,6 +7,7 @@ import pytest
 
 import nearbayes as nb
 from nearbayes.core.engine import DrawWarning
+from nearbayes.core.run import Run
 
 Z = np.random.default_rng(0).normal(size=40)
 RUN = {"schedule": nb.Schedule.optimal(3), "random_state": 7}
@@ -88,13 +89,30 @@ def test_other_data_and_methods_cannot_be_resumed():
         nb.martingale_posterior(MEAN, Z[:20], n_draws=2, resume=done, **RUN)
 
 
-def test_thinned_and_batched_draws_cannot_be_resumed():
+def test_thinned_draws_cannot_be_resumed():
     done = nb.martingale_posterior(MEAN, Z, n_draws=4, **RUN)
     with pytest.raises(ValueError, match="thinning"):
         nb.martingale_posterior(
             MEAN, Z, n_draws=6, resume=replace(done, models=done.models[:2]), **RUN
         )
-    batched = nb.SequentialMLE(nb.families.Gaussian(1.0))
-    first = nb.martingale_posterior(batched, Z, n_draws=4, **RUN)
-    with pytest.raises(ValueError, match="made at once"):
-        nb.martingale_posterior(batched, Z, n_draws=6, resume=first, **RUN)
+
+
+@pytest.mark.parametrize("finished", [3, 2600], ids=["within_a_chunk", "after_a_chunk"])
+def test_draws_made_in_chunks_are_resumed(finished):
+    mle = nb.SequentialMLE(nb.families.Gamma(2.0))  # its numbers take a varying number of bits
+    z = np.exp(Z)
+    whole = nb.martingale_posterior(mle, z, n_draws=5200, **RUN)
+    part = nb.martingale_posterior(mle, z, n_draws=finished, **RUN)
+    again = nb.martingale_posterior(mle, z, n_draws=5200, resume=part, **RUN)
+    np.testing.assert_array_equal(again.models, whole.models)
+
+
+@pytest.mark.parametrize("n_draws", [0, -1, 2.0, True, None])
+def test_bad_number_of_draws(n_draws):
+    with pytest.raises(ValueError, match="n_draws must be a whole number, 1 or more, got"):
+        Run(n_draws=n_draws)
+
+
+def test_bad_on_error():
+    with pytest.raises(ValueError, match="on_error must be 'report' or 'raise', got 'skip'"):
+        nb.martingale_posterior(MEAN, Z, on_error="skip")

@@ -4,7 +4,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.special import logit
 
-from nearbayes.core.credible import Functional, credible_interval, inflate, stack_draws
+from nearbayes.draws.credible import Functional, credible_interval, inflate, stack_draws
 
 number = st.floats(-100, 100)
 draws_of_numbers = st.lists(number, min_size=2, max_size=30).map(np.array)

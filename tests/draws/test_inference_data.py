@@ -8,8 +8,8 @@ import pytest
 from sklearn.linear_model import LinearRegression, LogisticRegression
 
 import nearbayes as nb
-from nearbayes.core.credible import Functional
-from nearbayes.core.inference_data import as_coordinates
+from nearbayes.draws.credible import Functional
+from nearbayes.draws.inference_data import as_coordinates
 
 mpl.use("Agg")
 az = pytest.importorskip("arviz")

@@ -1,6 +1,6 @@
 import pytest
 
-from nearbayes.core.progress import in_words, show_progress
+from nearbayes.execution.progress import in_words, show_progress
 
 
 def run(n_draws, estimate, wanted):

@@ -24,8 +24,8 @@ WORTH_A_BAR = 2.0  # seconds; a bar that flashes by tells nobody anything
 @contextmanager
 def show_progress(
     n_tasks: int, estimate: float, wanted: bool | None, what: str = "draws"
-) -> Iterator[Callable[[], None]]:
-    """Show a bar while work is done; yields the function to call after each.
+) -> Iterator[Callable[..., None]]:
+    """Show a bar while work is done; yields the function to call with the number of tasks done.
 
     Parameters
     ----------
@@ -39,7 +39,7 @@ def show_progress(
     """
     console = Console(stderr=True)
     if wanted is False or (wanted is None and not (console.is_terminal and estimate > WORTH_A_BAR)):
-        yield lambda: None
+        yield lambda n=1: None
         return
     columns = (
         TextColumn("{task.description}"),
@@ -51,7 +51,7 @@ def show_progress(
     with Progress(*columns, console=console, transient=console.is_terminal) as bar:
         known = f" (estimated {in_words(estimate)})" if math.isfinite(estimate) else ""
         task = bar.add_task(f"{what}{known}", total=n_tasks)
-        yield lambda: bar.advance(task)
+        yield lambda n=1: bar.advance(task, n)
 
 
 def in_words(seconds: float) -> str:

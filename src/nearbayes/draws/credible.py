@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit, logit
 
-from nearbayes.core.inference_data import Coordinates, as_coordinates, inference_data
+from nearbayes.draws.inference_data import Coordinates, as_coordinates, inference_data
 
 __all__ = [
     "Functional",

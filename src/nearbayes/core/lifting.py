@@ -1,0 +1,150 @@
+"""Lifting: a plain algorithm as one that advances chunks of draws, and draws kept as predictions.
+
+The engine and the posterior see every algorithm through `as_chunks`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nearbayes.core.data import Blocks, Data, Rows
+from nearbayes.core.protocols import Algorithm, ChunkAlgorithm, Model, Models, Rng, Traits
+from nearbayes.core.seeds import Streams
+from nearbayes.core.tables import Table, TablePrint, describe, same_rows
+from nearbayes.draws.credible import stack_draws
+
+__all__ = ["KeptPredictions", "as_chunks"]
+
+
+def as_chunks(algorithm: Any, kept_at: Table | TablePrint | None = None) -> ChunkAlgorithm:
+    """Take a chunk algorithm as it is and lift a plain one; refuse what is neither.
+
+    Parameters
+    ----------
+    algorithm : Algorithm or ChunkAlgorithm
+    kept_at : table, optional
+        Keep nothing of a draw but its predictions at these rows.
+    """
+    if isinstance(algorithm, Algorithm):
+        chunks: ChunkAlgorithm = _Lifted(algorithm)
+    elif isinstance(algorithm, ChunkAlgorithm):
+        chunks = algorithm
+    else:
+        raise TypeError(
+            f"algorithm must be a nearbayes.Algorithm, got {algorithm!r}: wrap two functions with "
+            "nearbayes.algorithm(fit, sample), derive a class from nearbayes.Algorithm, or give an "
+            "estimator to PosteriorClassifier or PosteriorRegressor."
+        )
+    return chunks if kept_at is None else _Keeping(chunks, kept_at)
+
+
+@dataclass(frozen=True)
+class _Lifted(ChunkAlgorithm):
+    """A plain algorithm: its draws are taken one after the other."""
+
+    algorithm: Algorithm
+
+    @property
+    def traits(self) -> Traits:
+        return self.algorithm.traits
+
+    def prepare(self, data: Data, rng: Rng) -> tuple[_Lifted, Data]:
+        algorithm, prepared = self.algorithm.prepare(data, rng)
+        return _Lifted(algorithm), prepared
+
+    def fit(self, data: Sequence[Data], streams: Streams) -> list[Model]:
+        return [self.algorithm.fit(*each) for each in zip(data, streams, strict=True)]
+
+    def refit(
+        self, data: Sequence[Data], new: Blocks, models: Models, streams: Streams
+    ) -> list[Model]:
+        parts = zip(data, new, models, streams, strict=True)
+        return [self.algorithm.refit(*each) for each in parts]
+
+    def sample(self, models: Models, x: Sequence[Rows], streams: Streams) -> list[NDArray[Any]]:
+        return [self.algorithm.sample(*each) for each in zip(models, x, streams, strict=True)]
+
+    def finish(self, models: Models) -> list[Model]:
+        return [self.algorithm.finish(model) for model in models]
+
+    def reveal(self, model: Model) -> Any:
+        return self.algorithm.reveal(model)
+
+    def predict(self, models: Models, x: Table) -> NDArray[np.float64]:
+        return stack_draws([self.algorithm.predict(model, x) for model in models])
+
+    def predictives(self, models: Models, x: Table) -> list[Any]:
+        return [self.algorithm.predictive(model, x) for model in models]
+
+    def simulate(self, truth: Model, data: Data, rng: Rng) -> tuple[Any, Data]:
+        return self.algorithm.simulate(truth, data, rng)
+
+
+@dataclass(frozen=True)
+class KeptPredictions:
+    """A draw's predictions at the rows of `predict_on`; the model itself is gone.
+
+    Attributes
+    ----------
+    prediction : array of shape (n_rows,), (n_rows, n_outputs) or (n_rows, n_classes)
+    predictive : Predictive
+        Distribution of y at each row.
+    classes_ : array of shape (n_classes,), optional
+        Classes that the model had seen.
+    """
+
+    prediction: NDArray[np.float64]
+    predictive: Any
+    classes_: NDArray[Any] | None = None
+
+
+@dataclass(frozen=True)
+class _Keeping(ChunkAlgorithm):
+    """Any algorithm, of whose draws only the predictions at one table are kept."""
+
+    chunks: ChunkAlgorithm
+    at: Table | TablePrint
+
+    @property
+    def traits(self) -> Traits:
+        return self.chunks.traits
+
+    def prepare(self, data: Data, rng: Rng) -> tuple[Self, Data]:
+        chunks, prepared = self.chunks.prepare(data, rng)
+        return replace(self, chunks=chunks), prepared
+
+    def fit(self, data: Sequence[Data], streams: Streams) -> Models:
+        return self.chunks.fit(data, streams)
+
+    def refit(self, data: Sequence[Data], new: Blocks, models: Models, streams: Streams) -> Models:
+        return self.chunks.refit(data, new, models, streams)
+
+    def sample(self, models: Models, x: Sequence[Rows], streams: Streams) -> Any:
+        return self.chunks.sample(models, x, streams)
+
+    def finish(self, models: Models) -> list[KeptPredictions]:
+        predictions = self.chunks.predict(models, self.at)
+        predictives = self.chunks.predictives(models, self.at)
+        classes = [getattr(self.chunks.reveal(model), "classes_", None) for model in models]
+        return list(map(KeptPredictions, predictions, predictives, classes))
+
+    def predict(self, models: Models, x: Table) -> NDArray[np.float64]:
+        return stack_draws([each.prediction for each in self._kept(models, x)])
+
+    def predictives(self, models: Models, x: Table) -> list[Any]:
+        return [each.predictive for each in self._kept(models, x)]
+
+    def _kept(self, models: Models, x: Table) -> Models:
+        """Refuse rows other than those that predictions were kept for."""
+        if not same_rows(x, self.at):
+            raise ValueError(
+                f"X must be the table given as predict_on ({describe(self.at)}), as nothing but "
+                f"predictions there was kept, got {describe(x)}: fit with predict_on=X, or "
+                "without predict_on."
+            )
+        return models

@@ -1,0 +1,180 @@
+"""The martingale posterior: draws, and a quantity along their paths (Algorithm 1)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nearbayes.core.data import as_data
+from nearbayes.core.engine import Look, draw
+from nearbayes.core.lifting import as_chunks
+from nearbayes.core.paths import Martingale, checked_inputs
+from nearbayes.core.posterior import Posterior
+from nearbayes.core.protocols import Algorithm, ChunkAlgorithm, Inputs
+from nearbayes.core.run import Run
+from nearbayes.core.schedule import Schedule
+from nearbayes.core.state import State
+from nearbayes.core.tables import Table
+from nearbayes.draws.credible import Functional, stack_draws
+from nearbayes.execution.executor import OnError
+
+__all__ = ["Paths", "martingale_paths", "martingale_posterior"]
+
+Quantity = Callable[[Any], Any]
+
+
+def martingale_posterior(
+    algorithm: Algorithm | ChunkAlgorithm,
+    data: Any,
+    *,
+    n_draws: int = 50,
+    schedule: Schedule | None = None,
+    inputs: Inputs | str | None = None,
+    random_state: Any = None,
+    n_jobs: int | None = None,
+    on_error: OnError = "report",
+    progress: bool | None = None,
+    resume: Posterior | None = None,
+    predict_on: Table | None = None,
+) -> Posterior:
+    """Draw from the martingale posterior of an algorithm (Algorithm 1).
+
+    Parameters
+    ----------
+    algorithm : Algorithm or ChunkAlgorithm
+        What can fit, refit and sample; see `nearbayes.algorithm` for any two functions.
+    data : Data, pair (X, y), or array of observations
+    schedule : Schedule, optional
+        Rows to impute before each refit; default ``Schedule.optimal(refits=8)``, or what the
+        algorithm prefers.
+    inputs : Inputs or str, optional
+        Where imputed x come from; default a Polya urn over past inputs.
+    n_draws, random_state, n_jobs, on_error, progress, resume, predict_on
+        How draws are made; see `Run`.
+
+    Returns
+    -------
+    Posterior
+
+    Examples
+    --------
+    >>> import nearbayes as nb
+    >>> coin = nb.SequentialMLE(nb.families.Bernoulli())
+    >>> posterior = nb.martingale_posterior(
+    ...     coin, np.array([1, 0, 1, 1, 0, 1, 1, 0, 1, 1]), n_draws=2000, random_state=0)
+    >>> float(posterior.apply(lambda p: p[0]).mean.round(1))
+    0.7
+    """
+    run = Run(n_draws, random_state, n_jobs, on_error, progress, resume, predict_on)
+    return _drawn(algorithm, data, schedule, inputs, run)[0]
+
+
+@dataclass(frozen=True, eq=False)
+class Paths:
+    """A quantity along the path of every draw.
+
+    Attributes
+    ----------
+    n_rows : array of shape (n_refits + 1,)
+        Rows, real and imputed, that the model had seen: first the real ones alone.
+    values : array of shape (n_draws, n_refits + 1, ...)
+    inflation : float
+        Factor that makes up for a truncated schedule (App. C).
+    """
+
+    n_rows: NDArray[np.float64]
+    values: NDArray[np.float64]
+    inflation: float = 1.0
+
+    @property
+    def ends(self) -> Functional:
+        """Where the paths end: the draws, as ``posterior.apply(function)`` gives them."""
+        return Functional(self.values[:, -1], self.inflation)
+
+
+def martingale_paths(
+    algorithm: Algorithm | ChunkAlgorithm,
+    data: Any,
+    function: Quantity,
+    *,
+    schedule: Schedule | None = None,
+    inputs: Inputs | str | None = None,
+    **run: Any,
+) -> Paths:
+    """Draw from the martingale posterior and note a quantity after every fit (Algorithm 1).
+
+    Parameters
+    ----------
+    algorithm : Algorithm or ChunkAlgorithm
+    data : Data, pair (X, y), or array of observations
+    function : callable
+        Takes a fitted model, as in `Posterior.apply`; returns a number or an array.
+    schedule, inputs, **run
+        As in `nearbayes.martingale_posterior`. With the same seed, paths end in its draws.
+
+    Examples
+    --------
+    >>> import nearbayes as nb
+    >>> coin = nb.SequentialMLE(nb.families.Bernoulli())
+    >>> paths = nb.martingale_paths(
+    ...     coin, [1, 0, 1, 1], lambda p: p[0], n_draws=100, random_state=0,
+    ...     schedule=nb.Schedule.arithmetic(horizon=6, block=2))
+    >>> paths.n_rows.tolist(), paths.values.shape
+    ([4.0, 6.0, 8.0, 10.0], (100, 4))
+    >>> float(paths.values[0, 0])
+    0.75
+    """
+    if not callable(function):
+        raise TypeError(f"function must take a fitted model, got {function!r}.")
+    if run.get("resume") is not None:
+        raise ValueError("resume must be None: paths of draws that exist already are not known.")
+    posterior, seen = _drawn(algorithm, data, schedule, inputs, Run(**run), _Noting(function))
+    source = posterior.provenance
+    n_rows = source.n + np.cumsum([0, *source.blocks])
+    return Paths(n_rows, stack_draws([stack_draws(each) for each in seen]), source.inflation)
+
+
+@dataclass(frozen=True)
+class _Noting:
+    """Looks at a quantity of every model, as the user knows the model."""
+
+    function: Quantity
+
+    def __call__(
+        self, algorithm: ChunkAlgorithm, state: State, places: Sequence[int]
+    ) -> list[NDArray[Any]]:
+        # copies: a model may be changed in place later
+        models = (algorithm.reveal(state.models[place]) for place in places)
+        return [np.array(self.function(model)) for model in models]
+
+
+def _drawn(
+    algorithm: Any, data: Any, schedule: Any, inputs: Any, run: Run, look: Look | None = None
+) -> tuple[Posterior, list[list[Any]]]:
+    """Draws along martingale paths, with the schedule in their provenance."""
+    traits, observed = as_chunks(algorithm).traits, as_data(data)
+    plan = traits.schedule(None) if schedule is None else _checked_schedule(schedule)
+    sampler, observed = checked_inputs(inputs, observed)
+    blocks = plan.blocks(observed.n)
+    run.check_resumable(blocks=blocks)
+    posterior, seen = draw(algorithm, observed, Martingale(sampler, blocks), run, look)
+    provenance = replace(
+        posterior.provenance,
+        schedule=str(plan),
+        blocks=blocks,
+        captured=plan.captured(observed.n),
+        inflation=plan.inflation(observed.n),
+    )
+    return replace(posterior, provenance=provenance), seen
+
+
+def _checked_schedule(schedule: Any) -> Schedule:
+    if not isinstance(schedule, Schedule):
+        raise TypeError(
+            f"schedule must be a Schedule, such as Schedule.optimal(refits=8), got {schedule!r}."
+        )
+    return schedule

@@ -1,0 +1,1 @@
+"""Where independent tasks run, and what becomes of those that fail."""

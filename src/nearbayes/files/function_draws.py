@@ -1,0 +1,23 @@
+"""Draws of functions: refused, as a safe file holds no code."""
+
+from __future__ import annotations
+
+from typing import Any, NoReturn
+
+from nearbayes.files.arrays import NotSaveable
+from nearbayes.files.container import FileRefused
+
+__all__ = ["dump_draws", "load_draws"]
+
+
+def dump_draws(algorithm: Any, *_: Any) -> NoReturn:
+    """Say why, and what to do."""
+    raise NotSaveable(
+        "draws of nearbayes.algorithm(fit, sample) cannot be saved, as a safe file holds no "
+        "functions: save the values that you need, posterior.apply(function).values."
+    )
+
+
+def load_draws(*_: Any) -> NoReturn:
+    """No such file was ever written."""
+    raise FileRefused("it says that it holds draws of functions, which no file does.")
