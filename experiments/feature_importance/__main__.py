@@ -17,6 +17,7 @@ from experiments.runner.command_line import run_once_or_report
 from experiments.runner.datasets import data_hash, load
 from experiments.runner.pictures import save
 from experiments.runner.records import Record
+from experiments.runner.reports import save_report
 from experiments.runner.tables import markdown
 from nearbayes.core.credible import Functional
 
@@ -76,7 +77,7 @@ def report(kept: Record, folder: Path) -> None:
         markdown(correlations.loc[top, top].rename_axis("feature"), 2),
         "![importances](importances.png)",
     ]
-    (folder / "report.md").write_text("\n\n".join(text) + "\n")
+    save_report(folder, text, pd.DataFrame([kept]))
     save(_picture(draws[top]), folder / "importances.png")
 
 

@@ -22,6 +22,7 @@ from experiments.runner.command_line import run_once_or_report
 from experiments.runner.datasets import file_hash
 from experiments.runner.pictures import save
 from experiments.runner.records import Record
+from experiments.runner.reports import save_report
 from experiments.runner.tables import markdown
 
 Array = NDArray[np.float64]
@@ -129,7 +130,7 @@ def report(kept: Record, folder: Path) -> None:
         markdown(table),
         "![posteriors](posteriors.png)",
     ]
-    (folder / "report.md").write_text("\n\n".join(parts) + "\n")
+    save_report(folder, parts, pd.DataFrame([kept]))
     save(picture(kept), folder / "posteriors.png")
 
 

@@ -15,6 +15,7 @@ from experiments.refit_policy.experiment import (
 )
 from experiments.runner.command_line import run_or_report
 from experiments.runner.records import Records
+from experiments.runner.reports import save_report
 from experiments.runner.tables import against, markdown, n_splits, summary
 
 
@@ -39,7 +40,7 @@ def write_report(records: Records, folder: Path) -> None:
         markdown(summary(frame, metrics, policies)),
         markdown(against(frame, "nll", DEFAULT, policies[1:])),
     ]
-    (folder / "report.md").write_text("\n\n".join(parts) + "\n")
+    save_report(folder, parts, frame)
 
 
 if __name__ == "__main__":
