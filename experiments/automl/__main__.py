@@ -11,6 +11,7 @@ from experiments.automl.experiment import RUNS, AutoML
 from experiments.automl.published import METHODS, ROWS
 from experiments.runner.command_line import run_or_report
 from experiments.runner.records import Records
+from experiments.runner.reports import save_report
 from experiments.runner.tables import against, by_data_set, markdown, n_splits, summary
 
 
@@ -31,7 +32,7 @@ def write_report(records: Records, folder: Path) -> None:
         "## A shorter horizon",
         markdown(_where_all_are_measured(frame), 4),
     ]
-    (folder / "report.md").write_text("\n\n".join(parts) + "\n")
+    save_report(folder, parts, frame)
 
 
 def _beside_the_paper(frame: pd.DataFrame) -> pd.DataFrame:

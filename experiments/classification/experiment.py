@@ -11,7 +11,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from experiments.classification import methods
-from experiments.runner.datasets import DEFAULT_FOLDER, Split, load, split_in_three
+from experiments.runner.datasets import (
+    DEFAULT_FOLDER,
+    Split,
+    data_hash,
+    load,
+    split_in_three,
+)
 from experiments.runner.records import Record, Unit
 from nearbayes.metrics import accuracy, brier, expected_calibration_error, log_score
 
@@ -105,6 +111,10 @@ class Classification:
         else:
             probabilities = methods.posterior(method, split, done[TUNING], self.n_draws, seed)
         return scored(split.y_test, probabilities)
+
+    def data_hash(self, unit: Unit) -> str:
+        """Hash of the data set's file."""
+        return data_hash(unit.data_set, self.data_dir)
 
     def split(self, unit: Unit) -> Split:
         """The rows of a replication, classes as 0, 1, ..."""

@@ -11,6 +11,7 @@ from experiments.classification.methods import PEERS, POSTERIORS, STOCHASTIC
 from experiments.classification.published import METHODS, PRINTED_MEAN_NLL, SOUND_ROWS
 from experiments.runner.pictures import critical_differences, save, scatter
 from experiments.runner.records import Records
+from experiments.runner.reports import save_report
 from experiments.runner.tables import against, by_data_set, markdown, n_splits, summary
 
 METRICS = {"nll": "less", "accuracy": "greater", "brier": "less", "ece": "less"}
@@ -31,7 +32,7 @@ def write_report(records: Records, folder: Path) -> None:
         "## Every data set\n\nMean test NLL over splits; `splits` counts those with all methods.",
         markdown(_every_row(frame)),
     ]
-    (folder / "report.md").write_text("\n\n".join(parts) + "\n")
+    save_report(folder, parts, frame)
     _pictures(by_data_set(frame, "nll", _complete(frame, MAIN)), folder)
 
 

@@ -10,6 +10,7 @@ import pandas as pd
 from experiments.coverage.experiment import Coverage
 from experiments.runner.command_line import run_or_report
 from experiments.runner.records import Records
+from experiments.runner.reports import save_report
 from experiments.runner.tables import markdown
 
 SHOWN = (
@@ -43,7 +44,7 @@ def write_report(records: Records, folder: Path) -> None:
         f"{ours['cost'].median():.2f}, largest {ours['cost'].max():.2f}; more than 3 in "
         f"{(ours['cost'] > 3).sum()} replications).",
     ]
-    (folder / "report.md").write_text("\n\n".join(parts) + "\n")
+    save_report(folder, parts, frame)
 
 
 def _table(frame: pd.DataFrame, what: str, by: str) -> pd.DataFrame:

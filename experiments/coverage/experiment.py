@@ -57,9 +57,8 @@ class Coverage:
     def measure(self, unit: Unit, method: str, done: Mapping[str, Record]) -> Record:
         """Draw data, fit, and see what the intervals at fresh points cover."""
         truth = _truth(unit)
-        n = int(unit.data_set.rpartition("=")[2])
-        rng = np.random.default_rng([unit.split, n, list(TRUTHS).index(_name(unit))])
-        X = truth.inputs(n, rng)
+        rng = np.random.default_rng(_seed(unit))
+        X = truth.inputs(_n(unit), rng)
         y = truth.outcomes(X, rng)
         points = truth.inputs(N_POINTS, rng)
         known = truth.function(points)
@@ -83,13 +82,25 @@ class Coverage:
             "cost": 1 + model.calibration_.seconds / _seconds(model),
         }
 
+    def data_hash(self, unit: Unit) -> str:
+        """No data are read: the seed says it all."""
+        return f"simulated, seed {_seed(unit)}"
+
 
 def _name(unit: Unit) -> str:
     return unit.data_set.rpartition(", n=")[0]
 
 
+def _n(unit: Unit) -> int:
+    return int(unit.data_set.rpartition("=")[2])
+
+
 def _truth(unit: Unit) -> Truth:
     return TRUTHS[_name(unit)]
+
+
+def _seed(unit: Unit) -> list[int]:
+    return [unit.split, _n(unit), list(TRUTHS).index(_name(unit))]
 
 
 def _fitted(truth: Truth, method: str, X: Array, y: Array, n_draws: int, seed: int) -> Any:

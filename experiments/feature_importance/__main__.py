@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 from pathlib import Path
 
@@ -15,9 +14,10 @@ from xgboost import XGBClassifier
 
 import nearbayes as nb
 from experiments.runner.command_line import run_once_or_report
-from experiments.runner.datasets import load
+from experiments.runner.datasets import data_hash, load
 from experiments.runner.pictures import save
-from experiments.runner.run import commit
+from experiments.runner.records import Record
+from experiments.runner.reports import save_report
 from experiments.runner.tables import markdown
 from nearbayes.draws.credible import Functional
 
@@ -27,7 +27,7 @@ PAIR = ("marital-status", "relationship")
 N_SHOWN = 5
 
 
-def run(options: argparse.Namespace) -> None:
+def measure(options: argparse.Namespace) -> Record:
     """Fit XGBoost with a posterior and keep the importances of every draw."""
     inputs, outcome = load("adult", options.data_dir)
     labels = outcome.astype(str).str.strip(". ")  # the test half of the file writes ">50K."
@@ -36,20 +36,18 @@ def run(options: argparse.Namespace) -> None:
         trees, n_draws=options.draws, calibration=None, n_jobs=options.jobs, random_state=0
     ).fit(inputs, labels)
     importance = model.posterior_.apply(lambda draw: draw.feature_importances_)
-    kept = {
-        "commit": commit(),
+    return {
+        "data": data_hash("adult", options.data_dir),
         "schedule": model.posterior_.provenance.schedule,
         "inflation": model.posterior_.inflation,
         "features": list(inputs.columns),
         "first_fit": model.posterior_.first.feature_importances_.tolist(),
         "draws": np.round(importance.values, 6).tolist(),
     }
-    (options.results / "importances.json").write_text(json.dumps(kept) + "\n")
 
 
-def report(folder: Path) -> None:
+def report(kept: Record, folder: Path) -> None:
     """Intervals of all importances, correlations of the largest, and the picture of those."""
-    kept = json.loads((folder / "importances.json").read_text())
     importance = Functional(np.array(kept["draws"]), kept["inflation"])
     intervals = importance.interval(0.9)
     table = pd.DataFrame(
@@ -79,7 +77,7 @@ def report(folder: Path) -> None:
         markdown(correlations.loc[top, top].rename_axis("feature"), 2),
         "![importances](importances.png)",
     ]
-    (folder / "report.md").write_text("\n\n".join(text) + "\n")
+    save_report(folder, text, pd.DataFrame([kept]))
     save(_picture(draws[top]), folder / "importances.png")
 
 
@@ -106,5 +104,5 @@ def _panel(across: pd.Series, up: pd.Series, ax: Axes, below: int) -> None:
 
 
 if __name__ == "__main__":
-    results = Path(__file__).parent / "results"
-    sys.exit(run_once_or_report(__doc__, results, run, report, draws=100, jobs=1))
+    kept = Path(__file__).parent / "results" / "importances.json"
+    sys.exit(run_once_or_report(__doc__, kept, measure, report, draws=100, jobs=1))

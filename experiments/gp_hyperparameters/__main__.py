@@ -15,6 +15,7 @@ from experiments.gp_hyperparameters.published import METHODS as PAPERS
 from experiments.gp_hyperparameters.published import METRICS, RANKS, published
 from experiments.runner.command_line import run_or_report
 from experiments.runner.records import Records
+from experiments.runner.reports import save_report
 from experiments.runner.tables import markdown, n_splits
 from nearbayes.metrics import rank_table
 
@@ -36,7 +37,7 @@ def write_report(records: Records, folder: Path) -> None:
         ours = [method for method in METHODS if method in set(part["method"])]
         if not part.empty:
             parts += [f"# n = {n}", *_section(part, n, ours)]
-    (folder / "report.md").write_text("\n\n".join(parts) + "\n")
+    save_report(folder, parts, frame)
 
 
 def _section(frame: pd.DataFrame, n: int, methods: Sequence[str]) -> list[str]:

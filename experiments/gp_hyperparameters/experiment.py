@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import nearbayes as nb
-from experiments.runner.datasets import DEFAULT_FOLDER, load
+from experiments.runner.datasets import DEFAULT_FOLDER, data_hash, load
 from experiments.runner.records import Record, Unit
 from nearbayes.gp.empirical_bayes import EmpiricalBayesAlgorithm
 from nearbayes.metrics import crps_gaussian_mixture, nlpd_gaussian_mixture
@@ -77,6 +77,10 @@ class GPHyperparameters:
         parts = [each.predict(X_test, return_std=True) for each in draws]
         means, sds = (np.stack(each) for each in zip(*parts, strict=True))
         return scored(y_test, means, sds)
+
+    def data_hash(self, unit: Unit) -> str:
+        """Hash of the file that the rows are taken from."""
+        return data_hash(unit.data_set.partition("-")[0], self.data_dir)
 
     def split(self, unit: Unit) -> tuple[Array, Array, Array, Array]:
         """Rows to test on, and n of the others to train on."""

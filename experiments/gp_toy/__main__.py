@@ -7,7 +7,6 @@ Sequential MAP with random features (eq. gp-alg-spo), an ensemble of anchored MA
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -20,8 +19,10 @@ from numpy.typing import NDArray
 
 import nearbayes as nb
 from experiments.runner.command_line import run_once_or_report
+from experiments.runner.datasets import file_hash
 from experiments.runner.pictures import save
-from experiments.runner.run import commit
+from experiments.runner.records import Record
+from experiments.runner.reports import save_report
 from experiments.runner.tables import markdown
 
 Array = NDArray[np.float64]
@@ -31,11 +32,12 @@ GRID = np.linspace(-3, 9, 241)
 NEAR = 0.1  # of a row: the data region
 FAR = 1.0  # beyond all rows: out of distribution
 BOX = (0.0, 6.0)
+FILE = Path("gp") / "snelson1d.parquet"  # in the folder of the data
 
 
 def snelson(folder: Path) -> tuple[Array, Array]:
     """The data without rows between the .4 and the .6 quantile of x."""
-    frame = pd.read_parquet(folder / "gp" / "snelson1d.parquet")
+    frame = pd.read_parquet(folder / FILE)
     x, y = frame["x"].to_numpy(), frame["y"].to_numpy()
     low, high = np.quantile(x, [0.4, 0.6])
     outside = (x < low) | (x > high)
@@ -63,14 +65,14 @@ def methods(n: int) -> dict[str, Callable[..., nb.Posterior]]:
     }
 
 
-def run(options: argparse.Namespace) -> None:
+def measure(options: argparse.Namespace) -> Record:
     """Ratios of standard deviations to the exact ones, and the curves of the first seed."""
     x, y = snelson(options.data_dir)
     data = (x[:, None], y)
     mean, sd = nb.gp.exact_posterior(*data, GRID[:, None], noise=NOISE)
     regions = {name: rows.tolist() for name, rows in regions_of(x).items()}
-    kept: dict[str, Any] = {
-        "commit": commit(),
+    kept: Record = {
+        "data": file_hash(options.data_dir / FILE),
         "draws": options.draws,
         "x": x.tolist(),
         "exact": {"mean": mean.tolist(), "sd": sd.tolist()},
@@ -92,7 +94,7 @@ def run(options: argparse.Namespace) -> None:
                 }
             )
         kept["methods"][name] = runs
-    (options.results / "draws.json").write_text(json.dumps(kept) + "\n")
+    return kept
 
 
 def regions_of(x: Array) -> dict[str, NDArray[np.bool_]]:
@@ -106,9 +108,8 @@ def regions_of(x: Array) -> dict[str, NDArray[np.bool_]]:
     }
 
 
-def report(folder: Path) -> None:
+def report(kept: Record, folder: Path) -> None:
     """Mean ratios by region, and the picture."""
-    kept = json.loads((folder / "draws.json").read_text())
     rows = {}
     for name, runs in kept["methods"].items():
         ratios = np.array([each["ratio"] for each in runs])
@@ -129,11 +130,11 @@ def report(folder: Path) -> None:
         markdown(table),
         "![posteriors](posteriors.png)",
     ]
-    (folder / "report.md").write_text("\n\n".join(parts) + "\n")
+    save_report(folder, parts, pd.DataFrame([kept]))
     save(picture(kept), folder / "posteriors.png")
 
 
-def picture(kept: dict[str, Any]) -> plt.Figure:
+def picture(kept: Record) -> plt.Figure:
     """The paper's figure: 80 % intervals, those of the exact posterior dashed, rows below."""
     shown = list(kept["methods"])[:3]
     figure, axes = plt.subplots(1, 3, figsize=(12, 3.2), sharey=True, layout="constrained")
@@ -152,5 +153,5 @@ def picture(kept: dict[str, Any]) -> plt.Figure:
 
 
 if __name__ == "__main__":
-    results = Path(__file__).parent / "results"
-    sys.exit(run_once_or_report(__doc__, results, run, report, draws=100, seeds=5))
+    kept = Path(__file__).parent / "results" / "draws.json"
+    sys.exit(run_once_or_report(__doc__, kept, measure, report, draws=100, seeds=5))

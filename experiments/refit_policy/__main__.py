@@ -15,6 +15,7 @@ from experiments.refit_policy.experiment import (
 )
 from experiments.runner.command_line import run_or_report
 from experiments.runner.records import Records
+from experiments.runner.reports import save_report
 from experiments.runner.tables import against, markdown, n_splits, summary
 
 
@@ -23,6 +24,7 @@ def write_report(records: Records, folder: Path) -> None:
     frame = records.frame()
     splits = n_splits(frame, RefitPolicy.measured)
     metrics = {"nll": "less", "accuracy": "greater", "brier": "less"}
+    others = [name for name in (*BASELINES, *SCHEDULES) if name != DEFAULT]
     policies = [DEFAULT, *POLICIES, *BINS]
     parts = [
         "# Schedules and refit policies for XGBoost: results",
@@ -31,14 +33,14 @@ def write_report(records: Records, folder: Path) -> None:
         f"{', '.join(sorted(frame['commit'].unique()))}.",
         "## Schedules",
         markdown(summary(frame, metrics, [*BASELINES, *SCHEDULES])),
-        markdown(against(frame, "nll", DEFAULT, [*BASELINES, *SCHEDULES.keys() - {DEFAULT}])),
+        markdown(against(frame, "nll", DEFAULT, others)),
         f"## Ways to refit, all with {DEFAULT}",
         "The library stops early at every refit, on real rows, with weights that sum to n (first "
         "row); the others change one thing each.",
         markdown(summary(frame, metrics, policies)),
         markdown(against(frame, "nll", DEFAULT, policies[1:])),
     ]
-    (folder / "report.md").write_text("\n\n".join(parts) + "\n")
+    save_report(folder, parts, frame)
 
 
 if __name__ == "__main__":

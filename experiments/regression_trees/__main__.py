@@ -12,6 +12,7 @@ from experiments.regression_trees.experiment import RegressionTrees
 from experiments.regression_trees.methods import PEERS, POSTERIORS
 from experiments.runner.command_line import run_or_report
 from experiments.runner.records import Records
+from experiments.runner.reports import save_report
 from experiments.runner.tables import by_data_set, markdown, n_splits
 
 MAIN = ("base", "bootstrap", "martingale", *PEERS)
@@ -40,7 +41,7 @@ def write_report(records: Records, folder: Path) -> None:
     parts += [_sharper(frame), "# Kinds of noise", f"On {_extent(frame, NOISES)}."]
     for metric, words in SCORES.items():
         parts += [f"## {words}", markdown(_table(frame, metric, NOISES))]
-    (folder / "report.md").write_text("\n\n".join(parts) + "\n")
+    save_report(folder, parts, frame)
 
 
 def _extent(frame: pd.DataFrame, methods: Sequence[str]) -> str:

@@ -11,7 +11,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from experiments.regression_trees import methods
-from experiments.runner.datasets import DEFAULT_FOLDER, Split, load, split_in_three
+from experiments.runner.datasets import (
+    DEFAULT_FOLDER,
+    Split,
+    data_hash,
+    load,
+    split_in_three,
+)
 from experiments.runner.records import Record, Unit
 from nearbayes.metrics import coverage, width
 
@@ -61,6 +67,10 @@ class RegressionTrees:
         else:
             predicted = methods.posterior(method, split, done[TUNING], self.n_draws, unit.split)
         return scored(np.asarray(split.y_test, dtype=np.float64), predicted)
+
+    def data_hash(self, unit: Unit) -> str:
+        """Hash of the data set's file."""
+        return data_hash(unit.data_set, self.data_dir)
 
     def split(self, unit: Unit) -> Split:
         """The rows of a replication; of large data sets 2,000 at random."""

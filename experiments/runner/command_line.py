@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import argparse
+import json
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
+from experiments.runner.checkout import Checkout
 from experiments.runner.datasets import DEFAULT_FOLDER
-from experiments.runner.records import Records
+from experiments.runner.provenance import Origin
+from experiments.runner.records import Record, Records
 from experiments.runner.run import Runner
 
 
@@ -35,6 +38,7 @@ def run_or_report(
     )
     runner = Runner(experiment, options.results, options.jobs)
     if options.action == "run":
+        _check(runner.checkout, options)
         return runner.run()
     report(runner.records, options.results)
     return 0
@@ -42,22 +46,46 @@ def run_or_report(
 
 def run_once_or_report(
     description: str | None,
-    results: Path,
-    run: Callable[[argparse.Namespace], None],
-    report: Callable[[Path], None],
+    kept: Path,
+    measure: Callable[[argparse.Namespace], Record],
+    report: Callable[[Record, Path], None],
     **numbers: int,
 ) -> int:
-    """The same for an experiment without replications: `numbers` are its options and defaults."""
-    parser = _parser(description, results)
+    """The same for an experiment without replications, which has one record.
+
+    Parameters
+    ----------
+    description : str
+        For ``--help``.
+    kept : Path
+        File of the record, in the folder of results.
+    measure : callable
+        ``measure(options)`` gives the record, with ``"data"``, a hash of the data.
+    report : callable
+        ``report(record, folder)`` writes what is to be read.
+    **numbers : int
+        Options of the experiment and their defaults.
+    """
+    parser = _parser(description, kept.parent)
     for name, default in numbers.items():
         parser.add_argument(f"--{name}", type=int, default=default)
     options = parser.parse_args()
-    if options.action == "run":
-        options.results.mkdir(parents=True, exist_ok=True)
-        run(options)
-    else:
-        report(options.results)
+    path = options.results / kept.name
+    if options.action == "tables":
+        report(json.loads(path.read_text()), options.results)
+        return 0
+    checkout = Checkout()
+    _check(checkout, options)
+    given = {name: getattr(options, name) for name in numbers}
+    origin = Origin.begin(options.results, given, checkout)
+    measured = measure(options)
+    path.write_text(json.dumps({**origin.stamp(), **measured}) + "\n")
     return 0
+
+
+def _check(checkout: Checkout, options: argparse.Namespace) -> None:
+    if not options.allow_changes:
+        checkout.refuse_changes()
 
 
 def _parser(description: str | None, results: Path) -> argparse.ArgumentParser:
@@ -65,6 +93,11 @@ def _parser(description: str | None, results: Path) -> argparse.ArgumentParser:
     parser.add_argument("action", choices=["run", "tables"])
     parser.add_argument("--data-dir", type=Path, default=DEFAULT_FOLDER)
     parser.add_argument("--results", type=Path, default=results, help="folder of what is measured")
+    parser.add_argument(
+        "--allow-changes",
+        action="store_true",
+        help="run although files differ from the commit; records are marked with a '+'",
+    )
     return parser
 
 

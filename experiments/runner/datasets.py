@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import json
-from functools import lru_cache
+from functools import cache, lru_cache
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 from sklearn.datasets import fetch_openml
 from sklearn.model_selection import train_test_split
+
+from experiments.runner.provenance import short_hash
 
 DEFAULT_FOLDER = Path("../shared/data")
 
@@ -36,13 +38,35 @@ def load(name: str, folder: Path = DEFAULT_FOLDER) -> tuple[pd.DataFrame, pd.Ser
     if not folder.exists():
         inputs, outcome = fetch_openml(name, version=1, return_X_y=True, as_frame=True)
         return inputs, outcome
-    manifest = json.loads((folder / "datasets.json").read_text())["datasets"]
-    entry = next((each for each in manifest if each["name"] == name), None)
-    if entry is None:
-        raise KeyError(f"no data set {name!r} in {folder / 'datasets.json'}.")
+    entry = _entry(name, folder)
     frame = pd.read_parquet(folder / entry["file"])
     outcome = frame[entry["target"]]
     return frame.drop(columns=[entry["target"], "split"], errors="ignore"), outcome
+
+
+@cache
+def data_hash(name: str, folder: Path = DEFAULT_FOLDER) -> str:
+    """Hash of the file of a data set, or of the rows that OpenML gave."""
+    if folder.exists():
+        return file_hash(folder / _entry(name, folder)["file"])
+    inputs, outcome = load(name, folder)
+    rows = pd.util.hash_pandas_object(inputs.assign(**{"the outcome": outcome}), index=False)
+    return short_hash(rows.to_numpy().tobytes())
+
+
+@cache
+def file_hash(path: Path) -> str:
+    """Hash of a file's content."""
+    return short_hash(path.read_bytes())
+
+
+def _entry(name: str, folder: Path) -> dict[str, Any]:
+    """What the manifest says of a data set."""
+    manifest = json.loads((folder / "datasets.json").read_text())["datasets"]
+    for entry in manifest:
+        if entry["name"] == name:
+            return dict(entry)
+    raise KeyError(f"no data set {name!r} in {folder / 'datasets.json'}.")
 
 
 def split_in_three(inputs: pd.DataFrame, outcome: NDArray[np.generic], seed: int) -> Split:

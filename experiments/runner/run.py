@@ -9,26 +9,26 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
 import sys
 import time
 import traceback
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from datetime import UTC, datetime
-from functools import cache
+from dataclasses import asdict, dataclass, field
+from datetime import datetime
 from pathlib import Path
 from typing import Any, Protocol
 
 from joblib import Parallel, delayed
 
+from experiments.runner.checkout import Checkout
+from experiments.runner.provenance import Origin
 from experiments.runner.records import Record, Records, Unit
 
 THREAD_LIMITS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 
 
 class Experiment(Protocol):
-    """What an experiment tells the runner. It must pickle."""
+    """What an experiment tells the runner. A dataclass that pickles."""
 
     @property
     def settings(self) -> Mapping[str, Any]:
@@ -44,6 +44,9 @@ class Experiment(Protocol):
     def measure(self, unit: Unit, method: str, done: Mapping[str, Record]) -> Record:
         """Measure one method; `done` has the records of this replication so far."""
 
+    def data_hash(self, unit: Unit) -> str:
+        """Hash of the data that a replication is drawn from, or the seed that simulates it."""
+
 
 @dataclass(frozen=True)
 class Runner:
@@ -53,14 +56,18 @@ class Runner:
     ----------
     experiment : Experiment
     folder : Path
-        Gets ``records.jsonl``, ``settings.json`` and, if anything fails, ``errors.jsonl``.
+        Gets ``records.jsonl``, ``settings.json``, ``environments.json``, ``full_settings.json``
+        and, if anything fails, ``errors.jsonl``.
     n_jobs : int
         Processes; each takes one replication at a time and runs on one thread.
+    checkout : Checkout
+        Where the code is.
     """
 
     experiment: Experiment
     folder: Path
     n_jobs: int = 1
+    checkout: Checkout = field(default_factory=Checkout)
 
     @property
     def records(self) -> Records:
@@ -72,9 +79,13 @@ class Runner:
         self._check_settings()
         os.environ.update(dict.fromkeys(THREAD_LIMITS, "1"))
         units = [unit for unit in self.experiment.units if self._missing(unit)]
+        if not units:
+            return 0
+        origin = Origin.begin(self.folder, self._full_settings(), self.checkout)
         failures, started = 0, time.perf_counter()
         workers = Parallel(n_jobs=self.n_jobs, return_as="generator_unordered")
-        for number, failed in enumerate(workers(delayed(self._take)(unit) for unit in units), 1):
+        taken = workers(delayed(self._take)(unit, origin) for unit in units)
+        for number, failed in enumerate(taken, 1):
             failures += failed
             left = (time.perf_counter() - started) / number * (len(units) - number)
             _say(f"{number} of {len(units)} replications, about {left / 60:.0f} minutes left")
@@ -84,7 +95,7 @@ class Runner:
         done = self.records.of(unit)
         return [method for method in self.experiment.methods(unit) if method not in done]
 
-    def _take(self, unit: Unit) -> int:
+    def _take(self, unit: Unit, origin: Origin) -> int:
         """Measure what is missing of one replication; a failure costs no other method."""
         failures = 0
         for method in self._missing(unit):
@@ -92,15 +103,24 @@ class Runner:
             key = {"data_set": unit.data_set, "split": unit.split, "method": method}
             try:
                 measured = self.experiment.measure(unit, method, self.records.of(unit))
+                seconds = round(time.perf_counter() - started, 3)
+                data = self.experiment.data_hash(unit)
             except Exception:
                 failures += 1
                 errors = Records(self.folder / "errors.jsonl")
-                errors.append({**key, "error": traceback.format_exc(), **_stamp()})
+                errors.append({**key, "error": traceback.format_exc(), **origin.stamp()})
                 _say(f"{unit.data_set}, split {unit.split}, {method} failed: see {errors.path}")
                 continue
-            seconds = round(time.perf_counter() - started, 3)
-            self.records.append({**key, **measured, "seconds": seconds, **_stamp()})
+            about = {"seconds": seconds, "data": data, **origin.stamp()}
+            self.records.append({**key, **measured, **about})
         return failures
+
+    def _full_settings(self) -> dict[str, Any]:
+        """All that a run is given; not the folder of the data, whose content is hashed."""
+        given = asdict(self.experiment)
+        given.pop("data_dir", None)
+        kind = type(self.experiment).__name__
+        return {"experiment": kind, **given, **self.experiment.settings, "n_jobs": self.n_jobs}
 
     def _check_settings(self) -> None:
         """Refuse to mix records of different settings in one folder."""
@@ -112,27 +132,6 @@ class Runner:
             )
         self.folder.mkdir(parents=True, exist_ok=True)
         path.write_text(json.dumps(settings, indent=1) + "\n")
-
-
-def _stamp() -> Record:
-    return {"commit": commit(), "finished": datetime.now(UTC).isoformat(timespec="seconds")}
-
-
-@cache
-def commit() -> str:
-    """The commit that the code is at; with a plus sign if files other than results differ."""
-    root = Path(__file__).parents[2]
-    head = _git("rev-parse", "--short=12", "HEAD", folder=root)
-    code = ("--untracked-files=no", "--", ".", ":(exclude,glob)experiments/*/results/**")
-    changed = _git("status", "--porcelain", *code, folder=root)
-    return head + ("+" if changed else "")
-
-
-def _git(*arguments: str, folder: Path) -> str:
-    done = subprocess.run(
-        ["git", *arguments], cwd=folder, capture_output=True, text=True, check=True
-    )
-    return done.stdout.strip()
 
 
 def _say(text: str) -> None:

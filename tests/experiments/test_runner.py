@@ -8,10 +8,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from experiments.coverage.experiment import Coverage
+from experiments.runner.provenance import versions
 from experiments.runner.records import Unit
-from experiments.runner.run import Runner, commit
+from experiments.runner.run import Runner
 
 ROOT = Path(__file__).parents[2]
+KEYS = ("environment", "settings")
 
 
 @dataclass(frozen=True)
@@ -43,6 +46,13 @@ class Toy:
             raise ValueError(f"{method} cannot be measured")
         return {"value": len(done)}
 
+    def data_hash(self, unit):
+        return f"hash of {unit.data_set}"
+
+
+def kept(runner, name):
+    return json.loads((runner.folder / f"{name}.json").read_text())
+
 
 def keys(runner):
     return {(each["data_set"], each["split"], each["method"]) for each in runner.records}
@@ -70,14 +80,43 @@ def test_what_is_done_is_skipped(tmp_path):
     assert len(log.read_text().splitlines()) == len(keys(runner)) == 12
 
 
-def test_records_are_stamped_with_the_commit(tmp_path):
-    runner = Runner(Toy(1), tmp_path)
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_records_say_what_it_takes_to_measure_them_again(tmp_path, repository, n_jobs):
+    runner = Runner(Toy(1), tmp_path / "results", n_jobs, repository)
     runner.run()
-    head = subprocess.run(
-        ["git", "rev-parse", "HEAD"], cwd=ROOT, capture_output=True, text=True, check=True
-    ).stdout
-    assert {each["commit"] for each in runner.records} == {commit()}
-    assert head.startswith(commit().rstrip("+"))
+    records = list(runner.records)
+    assert {each["commit"] for each in records} == {repository.commit}
+    assert {each["data"] for each in records} == {"hash of a", "hash of b"}
+    (environment,), (settings,) = ({each[key] for each in records} for key in KEYS)
+    assert kept(runner, "environments")[environment] == versions()
+    given = {"experiment": "Toy", "n_splits": 1, "pause": 0.0, "n_jobs": n_jobs}
+    assert given.items() <= kept(runner, "full_settings")[settings].items()
+
+
+def test_every_settings_is_kept_once(tmp_path):
+    for toy in (Toy(1), Toy(2), Toy(1, fails=("nothing",))):  # the last has nothing to measure
+        runner = Runner(toy, tmp_path)
+        runner.run()
+    assert len(kept(runner, "environments")) == 1
+    assert [each["n_splits"] for each in kept(runner, "full_settings").values()] == [1, 2]
+
+
+def test_the_folder_of_the_data_is_no_setting(tmp_path):
+    settings = [
+        Runner(Coverage(data_dir=tmp_path / name), tmp_path)._full_settings() for name in "ab"
+    ]
+    assert settings[0] == settings[1]
+
+
+def test_data_that_cannot_be_hashed_are_a_failure_like_others(tmp_path):
+    @dataclass(frozen=True)
+    class Lost(Toy):
+        def data_hash(self, unit):
+            raise FileNotFoundError("no such file")
+
+    runner = Runner(Lost(1), tmp_path)
+    assert runner.run() == 6
+    assert not list(runner.records)
 
 
 def test_a_failure_is_noted_and_costs_nothing_else(tmp_path, capsys):
@@ -108,7 +147,7 @@ def test_a_run_killed_at_any_time_goes_on_where_it_was(tmp_path, kill):
         "from test_runner import Toy, Runner; from pathlib import Path; "
         f"Runner(Toy(3, pause=0.05), Path({str(tmp_path)!r})).run()"
     )
-    paths = os.pathsep.join([str(ROOT), str(Path(__file__).parent)])
+    paths = os.pathsep.join(map(str, (ROOT, ROOT / "src", Path(__file__).parent)))
     process = subprocess.Popen(
         [sys.executable, "-c", code],
         env={**os.environ, "PYTHONPATH": paths},
