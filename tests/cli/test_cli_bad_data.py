@@ -237,9 +237,9 @@ def test_model_files_that_are_none(tmp_path, capsys):
     made = fitted(data, tmp_path / "model.nearbayes")
     damaged.write_bytes(made.read_bytes()[:-100])
     for path in (data, damaged):
-        refused(capsys, "predict", path, *arguments, says=f"{path} is damaged, or no file of")
-        refused(capsys, "explain", path, says=f"{path} is damaged, or no file of")
-        refused(capsys, "report", path, says=f"{path} is damaged, or no file of")
+        refused(capsys, "predict", path, *arguments, says=f"{path} is damaged or not a")
+        refused(capsys, "explain", path, says=f"{path} is damaged or not a")
+        refused(capsys, "report", path, says=f"{path} is damaged or not a")
     refused(capsys, "explain", tmp_path / "none", says="does not exist")
 
 

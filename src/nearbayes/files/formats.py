@@ -1,7 +1,7 @@
-"""Formats: which way a model of each library goes into a file.
+"""Formats: how models of each library are stored in a file.
 
-XGBoost and LightGBM in their own formats, our Gaussian processes as arrays, scikit-learn through
-skops, a scikit-learn pipeline that ends in one of the former as both.
+XGBoost and LightGBM use their own formats, Gaussian processes of nearbayes arrays, scikit-learn
+skops. A pipeline that ends in one of the former uses both.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ NATIVE = {
     "lightgbm": ("LGBMClassifier", "LGBMRegressor"),
     "nearbayes": ("EmpiricalBayesGP",),
 }
-EXTRAS = {"nearbayes": "jax"}  # of the same name as the library otherwise
+EXTRAS = {"nearbayes": "jax"}  # other extras have the name of the library
 
 
 def save_model(model: Any, members: Members, trusted: Collection[str] = ()) -> dict[str, Any]:
-    """A record of a fitted or unfitted estimator; what is large goes into `members`."""
+    """Record of a fitted or unfitted estimator; large parts are added to `members`."""
     library = _library(model)
     if type(model).__name__ in NATIVE.get(library, ()):
         return {"format": library, **_native(library).dump(model, members)}
@@ -46,25 +46,25 @@ def save_model(model: Any, members: Members, trusted: Collection[str] = ()) -> d
 
 
 def load_model(record: Any, read: Read, trusted: Collection[str] = ()) -> Any:
-    """Undo `save_model`."""
+    """Inverse of `save_model`."""
     kind = record["format"]
     if kind in NATIVE:
         return _native(kind).load(record, read)
     if kind == "pipeline":
         model = load_model(record["steps"], read, trusted)
         if type(model) is not Pipeline:
-            raise FileRefused("a pipeline in it is none.")
+            raise FileRefused(f"a pipeline has the type {type(model).__name__}.")
         model.steps[-1] = (model.steps[-1][0], load_model(record["last"], read, trusted))
         return model
     if kind == "skops":
         from nearbayes.files import sklearn_format
 
         return sklearn_format.load(read(record["data"]), trusted)
-    raise FileRefused(f"a model is in the unknown format {str(kind)[:40]!r}.")
+    raise FileRefused(f"a model has the unknown format {str(kind)[:40]!r}.")
 
 
 def _check_type(model: Any, trusted: Collection[str]) -> None:
-    """Refuse models of unknown types by name, before skops looks into them."""
+    """Refuse models of unknown types, before skops inspects them."""
     from nearbayes.files.allowed import ALLOWED, type_name
 
     name = type_name(type(model))
@@ -72,16 +72,15 @@ def _check_type(model: Any, trusted: Collection[str]) -> None:
         return
     if _library(model) == "autogluon":
         advice = (
-            "AutoGluon keeps its models in folders, as pickles: fit with predict_on=X and save "
-            "the predictions, or keep the model in memory"
+            "AutoGluon stores its models in folders, as pickles. Fit with predict_on=X to save "
+            "only the predictions"
         )
     else:
         advice = (
-            "fit with predict_on=X and save the predictions, or, if it is made of plain "
-            f"attributes and you know it to be harmless, use trusted=[{name!r}], on save and on "
-            "load"
+            "fit with predict_on=X to save only the predictions, or, if you know that it is "
+            f"harmless and has plain attributes, pass trusted=[{name!r}] on save and on load"
         )
-    raise NotSaveable(f"{name} is not among the models that nearbayes saves: {advice}.")
+    raise NotSaveable(f"{name} is not a model that nearbayes can save: {advice}.")
 
 
 def _native(library: str) -> Any:
@@ -99,7 +98,7 @@ def _native(library: str) -> Any:
         return lightgbm_format
     except ImportError as missing:
         raise ImportError(
-            f"this file holds models of {library}: pip install "
+            f"models of {library} need an optional package: pip install "
             f"'nearbayes[{EXTRAS.get(library, library)}]'."
         ) from missing
 

@@ -1,4 +1,4 @@
-"""Posterior: draws and where they came from, as a record, and back."""
+"""Posterior: converts draws and their provenance to a record and back."""
 
 from __future__ import annotations
 
@@ -37,32 +37,32 @@ MOST_DRAWS = 10_000_000
 
 @dataclass(frozen=True)
 class LoadedFit(EstimatorFit):
-    """The estimator of a loaded posterior: checks rows to predict, but cannot refit.
+    """Estimator of a loaded posterior; it can predict, but not refit.
 
     Attributes
     ----------
     categories : mapping
-        What categorical columns held in training, by column.
+        Categories seen in training, by column.
     """
 
     categories: dict[str, set[Any]] = field(default_factory=dict)
 
     def check_inputs(self, table: Table) -> None:
-        """Refuse unseen categories, where the model was picky about them."""
+        """Refuse categories not seen in training, if the model requires it."""
         check_categories(table, self.categories)
 
     def fit(self, data: Data, seed: int, labels: Any = None) -> NoReturn:
-        """Refuse: rows, evaluation sets and arguments of `fit` are not in the file."""
+        """Raise an error: rows, evaluation sets and arguments of `fit` are not in the file."""
         raise RuntimeError(
-            "this posterior was loaded from a file, which holds what predicts but not what "
-            "refits: fit again with model.fit(X, y)."
+            "this posterior was loaded from a file, which does not hold the training rows, so it "
+            "cannot be refitted: fit again with model.fit(X, y)."
         )
 
 
 def posterior_record(
     posterior: Posterior, draws: Sequence[int], models: Models, members: Members
 ) -> dict[str, Any]:
-    """A record of the posterior with the chosen draws.
+    """Record of the posterior with the chosen draws.
 
     Parameters
     ----------
@@ -70,9 +70,9 @@ def posterior_record(
     draws : sequence of int
         Positions of the draws to keep.
     models : Models
-        Turns estimators into records.
+        Makes records of estimators.
     members : Members
-        Where arrays and models go.
+        Arrays and models are added to it.
     """
     chosen = [posterior.first, *(posterior.models[i] for i in draws)]
     record: dict[str, Any] = {
@@ -98,7 +98,7 @@ def posterior_record(
 
 
 def _of_chosen(provenance: Provenance, draws: Sequence[int]) -> Provenance:
-    """The provenance, with the numbers of the draws that are kept, where they are known."""
+    """Provenance with the numbers of the chosen draws, if these are known."""
     known = provenance.finished
     return replace(provenance, finished=tuple(known[i] for i in draws) if known else ())
 
@@ -106,7 +106,7 @@ def _of_chosen(provenance: Provenance, draws: Sequence[int]) -> Provenance:
 def posterior_of(
     record: Record, estimator: Any, read: Read, trusted: Collection[str] = ()
 ) -> Posterior:
-    """Undo `posterior_record`; `estimator` is the user's, unfitted."""
+    """Inverse of `posterior_record`; `estimator` is the user's unfitted estimator."""
     size = 1 + record.whole("n_draws", 1, MOST_DRAWS)
     models = (
         kept_of(record.record("kept"), size, read)
@@ -139,7 +139,7 @@ def posterior_of(
 
 def _as_many(records: list[Any], size: int) -> list[Any]:
     if len(records) != size:
-        raise FileRefused(f"it has {len(records)} models, not {size}.")
+        raise FileRefused(f"it must have {size} models, got {len(records)}.")
     return records
 
 
@@ -170,8 +170,8 @@ def _category_list(column: str, values: set[Any]) -> list[Any]:
     if not all(isinstance(value, str | bool | int | float) for value in plain):
         odd = next(value for value in plain if not isinstance(value, str | bool | int | float))
         raise NotSaveable(
-            f"categories of column {column!r} are of type {type(odd).__name__}, which a safe file "
-            "cannot hold: make them strings or numbers before fit."
+            f"categories of column {column!r} have the type {type(odd).__name__}, which cannot be "
+            "saved: convert them to strings or numbers before fit."
         )
     return sorted(plain, key=lambda value: (type(value).__name__, value))
 
@@ -186,12 +186,12 @@ def _algorithm_of(record: Record, estimator: Any, learned: Any) -> Any:
         return RegressorAlgorithm(fitting, record.text("noise"), learned, keep_at)  # type: ignore[arg-type]
     classes, labels = labels_of(record.get("classes")), labels_of(record.get("labels"))
     if classes is None or labels is None or classes.shape != labels.shape:
-        raise FileRefused("its classes and labels do not fit each other.")
+        raise FileRefused("its classes and labels must have the same length.")
     return ClassifierAlgorithm(fitting, classes, labels, keep_at)
 
 
 def _keep_at(record: Record) -> TablePrint | None:
-    """Which table predictions were kept for, if for any."""
+    """Fingerprint of the table that predictions were kept for, or None."""
     if "keep_at" not in record:
         return None
     kept = record.record("keep_at")
@@ -199,19 +199,19 @@ def _keep_at(record: Record) -> TablePrint | None:
 
 
 def _is_process(algorithm: Any) -> bool:
-    """Tell our Gaussian process by name, so that JAX is not imported for others."""
+    """Whether it is our Gaussian process; checked by name to avoid importing JAX."""
     return type(algorithm).__name__ == "EmpiricalBayesAlgorithm"
 
 
 def _estimator_of(algorithm: Any, model: Any) -> Any:
-    """What is stored of a draw: the estimator that a user knows."""
+    """The estimator to store for a draw, as users see it."""
     return algorithm.reveal(model) if _is_process(algorithm) else model
 
 
 def _provenance_of(record: Record) -> Provenance:
     known = {each.name for each in fields(Provenance)}
     if set(record.entries) != known:
-        raise FileRefused("its provenance has not the entries that it should have.")
+        raise FileRefused(f"its provenance must have the entries {', '.join(sorted(known))}.")
     blocks = Record(dict(enumerate(record.many("blocks"))), "blocks")
     finished = Record(dict(enumerate(record.many("finished"))), "finished")
     return Provenance(
