@@ -1,4 +1,4 @@
-"""Adapters: which way of fitting an estimator of the user gets."""
+"""Adapters: choose how to fit the user's estimator."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ __all__ = ["fitting_of"]
 
 
 def fitting_of(estimator: Any, params: Mapping[str, Any]) -> EstimatorFit:
-    """How to fit an estimator: by the adapter of its library, or as any scikit-learn estimator.
+    """Choose the adapter of an estimator's library, or the one for any scikit-learn estimator.
 
-    A subclass of the user's may do anything in its `fit`, so it is fitted by that.
+    A user's subclass of an XGBoost or LightGBM class may override `fit`, so its own `fit` is used.
 
     Parameters
     ----------
@@ -48,5 +48,5 @@ def fitting_of(estimator: Any, params: Mapping[str, Any]) -> EstimatorFit:
 
 
 def _is_tabular_predictor(kind: type) -> bool:
-    """Tell AutoGluon's predictor, of which subclasses have the same `fit` in our hands."""
+    """Whether a class is AutoGluon's predictor."""
     return kind.__name__ == "TabularPredictor" and kind.__module__.startswith("autogluon.")
