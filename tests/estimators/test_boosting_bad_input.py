@@ -201,7 +201,7 @@ MESSAGES = {
     ),
     "negative_counts": (
         lambda: posterior("xgboost", "numbers", objective="count:poisson").fit(X, SIGNAL),
-        "y must be of 0 or more for a Poisson loss, got -",
+        "y must be at least 0 for a Poisson loss, got -",
     ),
     "zero_for_gamma": (
         lambda: posterior("xgboost", "numbers", objective="reg:gamma").fit(X, THREE),
@@ -246,7 +246,7 @@ def _noise_below_zero_at_times(mean, x, rng):
 def test_draws_whose_noise_breaks_the_objective_cost_no_other():
     model = posterior("xgboost", "numbers", {"n_draws": 12}, objective="count:poisson")
     model.set_params(noise=_noise_below_zero_at_times, calibration=None)
-    with pytest.warns(DrawWarning, match="needs y of 0 or more, got -.* noise='auto'") as w:
+    with pytest.warns(DrawWarning, match="needs y of at least 0, got -.* noise='auto'") as w:
         model.fit(X, THREE)
     assert len(w) == 1
     assert 0 < len(model.posterior_.failed) < 12

@@ -15,8 +15,8 @@ Array = NDArray[np.float64]
 
 # For each objective: a test of valid outcomes, its description, and a noise that respects it.
 OUTCOMES: dict[str, tuple[Callable[[Array], Any], str, str]] = {
-    "count:poisson": (lambda y: y >= 0, "of 0 or more", "noise='auto'"),
-    "reg:tweedie": (lambda y: y >= 0, "of 0 or more", "noise='auto'"),
+    "count:poisson": (lambda y: y >= 0, "of at least 0", "noise='auto'"),
+    "reg:tweedie": (lambda y: y >= 0, "of at least 0", "noise='auto'"),
     "reg:gamma": (lambda y: y > 0, "above 0", "noise='auto'"),
     "reg:logistic": (
         lambda y: (y >= 0) & (y <= 1),

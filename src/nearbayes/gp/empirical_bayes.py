@@ -1,8 +1,9 @@
-r"""Empirical Bayes as the algorithm: draws are hyperparameters with the data they predict from.
+r"""Empirical Bayes as the algorithm: a draw is hyperparameters and the data it predicts from.
 
 Section 5 of the paper ("Hyperparameter learning for GP regression", App. D.3): the algorithm is
 maximum marginal likelihood, :math:`\hat y` comes from the process's marginal predictive
-distribution, independently per row, and every refit searches again from where the draw was.
+distribution, independently per row, and every refit restarts the search at the last optimum of the
+draw.
 """
 
 from __future__ import annotations
@@ -38,18 +39,18 @@ Array = NDArray[np.float64]
 class EmpiricalBayesAlgorithm:
     """Gaussian process regression with learned hyperparameters, refitted with imputed rows.
 
-    Outcomes are kept with their squares, in standard units, so that means over repeated rows hold
-    all that the marginal likelihood needs of them.
+    Outcomes are stored with their squares, in standard units, because the means of both over
+    repeated rows are sufficient for the marginal likelihood.
 
     Parameters
     ----------
     estimator : EmpiricalBayesGP
     scaling : Scaling, optional
-        Of the real rows; learned when left out.
+        Scaling of the real rows; learned if None.
     n_rows : int
-        Of the real data: draws are padded to few shapes, as each is compiled once.
+        Number of real rows. Draws are padded to a few shapes, because each shape is compiled.
     keep_at : table, optional
-        Where to keep predictions of a draw, and nothing else of it.
+        If given, only predictions at these rows are kept of a draw.
     """
 
     estimator: EmpiricalBayesGP
@@ -62,12 +63,12 @@ class EmpiricalBayesAlgorithm:
 
     @property
     def is_flexible(self) -> bool:
-        """No: what a draw does not know of f(x) is in its own variance."""
+        """False: the variance of a draw includes its uncertainty about f(x)."""
         return False
 
     @property
     def knows_its_doubt(self) -> bool:
-        """Yes: predictive variances hold what a truncated schedule leaves out of the means."""
+        """True: predictive variances include what a truncated schedule misses in the means."""
         return True
 
     @property
@@ -76,10 +77,10 @@ class EmpiricalBayesAlgorithm:
         return self.estimator.initial == "random" or self.estimator.n_restarts > 0
 
     def prepare(self, data: Data, rng: Rng) -> tuple[EmpiricalBayesAlgorithm, Data]:
-        """Learn the scaling, and keep outcomes with their squares."""
+        """Learn the scaling, and store outcomes with their squares."""
         y = np.asarray(data.y, dtype=np.float64)
         if y.ndim != 1:
-            raise ValueError(f"y must be one column of numbers, got shape {y.shape}.")
+            raise ValueError(f"y must have one dimension, got shape {y.shape}.")
         scaling = Scaling.of(_values(data.x), y, data.counts)
         prepared = replace(self, scaling=scaling, n_rows=len(y))
         return prepared, replace(data, y=_with_squares(scaling.outcomes(y)))
@@ -95,7 +96,7 @@ class EmpiricalBayesAlgorithm:
         return self.fit_paths(data, [rng])[0]
 
     def refit(self, data: Data, new: Block, model: Fitted, rng: Rng) -> Fitted:
-        """Search again, from where the draw was, with the new rows."""
+        """Restart the search with the new rows."""
         return self.refit_paths([data], [new], [model], [rng])[0]
 
     def sample(self, model: Fitted, x: Rows, rng: Rng) -> Array:
@@ -103,7 +104,7 @@ class EmpiricalBayesAlgorithm:
         return self.sample_paths([model], [x], [rng])[0]  # type: ignore[no-any-return]
 
     def fit_paths(self, data: Data, rngs: Sequence[Rng]) -> list[Fitted]:
-        """First fits: one search for all draws that start alike."""
+        """First fits: one search for all draws, unless their starts are random."""
         n_columns = _values(data.table).shape[1]
         starts = np.stack([self.estimator.starts(n_columns, rng) for rng in rngs])
         if not self.randomised:
@@ -117,7 +118,7 @@ class EmpiricalBayesAlgorithm:
         models: Sequence[Fitted],
         rngs: Sequence[Rng],
     ) -> list[Fitted]:
-        """Search again for every draw, from where it was."""
+        """Restart the search of every draw at its last optimum."""
         starts = np.stack([model.logs for model in models])[:, None]
         return self._fitted(starts, list(data), models)
 
@@ -136,7 +137,7 @@ class EmpiricalBayesAlgorithm:
         return self.predictive(model, x).mean
 
     def predictive(self, model: Fitted | KeptPredictions, x: Table) -> Normal:
-        """Distribution of y at each row, what the process does not know of f(x) included."""
+        """Distribution of y at each row, including the uncertainty of f(x)."""
         if isinstance(model, KeptPredictions):
             model.check_rows(x, self.keep_at)
             return cast(Normal, model.predictive)
@@ -151,7 +152,7 @@ class EmpiricalBayesAlgorithm:
         return KeptPredictions(predictive.mean, predictive)
 
     def reveal(self, model: Fitted | KeptPredictions) -> Any:
-        """The fitted estimator, or what was kept of it."""
+        """The fitted estimator, or its kept predictions."""
         if isinstance(model, KeptPredictions):
             return model
         assert self.scaling is not None
@@ -170,13 +171,13 @@ class EmpiricalBayesAlgorithm:
         return predict_many(self.estimator, models, self.scaling, x, size)
 
     def _size(self, parts: list[Collapsed]) -> int:
-        """Rows to pad to: those of the real data, then in steps of half as many."""
+        """Number of rows to pad to: that of the real data, plus steps of half as many."""
         most, step = max(len(part.mean) for part in parts), max(1, -(-self.n_rows // 2))
         return self.n_rows + max(0, -(-(most - self.n_rows) // step)) * step
 
 
 def _collapsed(data: Data, scaling: Scaling) -> Collapsed:
-    """Means and counts per row, and the sum of squares around the means."""
+    """Means and counts per row, and the sum of squares within rows."""
     mean, square = data.y.T
     within = float(np.sum(data.counts * np.maximum(square - mean**2, 0.0)))
     return Collapsed(scaling.inputs(_values(data.x)), mean, data.counts, within)
