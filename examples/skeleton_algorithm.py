@@ -1,7 +1,7 @@
-"""A new algorithm in one file: copy this, fill in the three verbs, add it to the contracts.
+"""Skeleton of a new algorithm: copy this file, fill in the three methods, add it to the contracts.
 
-The example is a polynomial with Laplace noise. A model is any value that pickles; no verb changes
-what it is given; all randomness comes from `rng`.
+The example is a polynomial with Laplace noise. A model is any value that pickles. Methods must not
+change their arguments, and all randomness must come from `rng`.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ class LaplacePolynomial:
     """
 
     degree: int = 2
-    accepts_counts: Counts = False  # "labels" or "means" if weights are exactly repeated rows
+    accepts_counts: Counts = False  # "labels" or "means" if weights equal repeated rows exactly
     randomised: bool = False  # True if the first fit differs from draw to draw
 
     def fit(self, data: Data, rng: np.random.Generator) -> tuple[NDArray[Any], float]:
@@ -39,7 +39,7 @@ class LaplacePolynomial:
     def refit(
         self, data: Data, new: Block, model: Any, rng: np.random.Generator
     ) -> tuple[NDArray[Any], float]:
-        """A: the same on real and imputed rows; `model` would be there to start from."""
+        """A: the same on real and imputed rows; `model` could be used as a start."""
         return self.fit(data, rng)
 
     def sample(self, model: Any, x: Rows, rng: np.random.Generator) -> NDArray[np.float64]:
@@ -48,7 +48,7 @@ class LaplacePolynomial:
         return rng.laplace(np.polyval(coefficients, x.values[:, 0]), scale)
 
     def predict(self, model: Any, x: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Optional: what `posterior.predict` shows."""
+        """Optional: the prediction that `posterior.predict` returns."""
         return np.polyval(model[0], x[:, 0])
 
 

@@ -21,7 +21,7 @@ from experiments.runner.run import commit
 from experiments.runner.tables import markdown
 from nearbayes.core.credible import Functional
 
-# the paper's setting (facts H1); it made 400 draws
+# as in the paper, which used 400 draws
 TREES = {"max_depth": 7, "n_estimators": 200, "learning_rate": 0.15}
 PAIR = ("marital-status", "relationship")
 N_SHOWN = 5
@@ -48,7 +48,7 @@ def run(options: argparse.Namespace) -> None:
 
 
 def report(folder: Path) -> None:
-    """Intervals of all importances, correlations of the largest, and the picture of those."""
+    """Write intervals of all importances, and correlations and a figure of the largest."""
     kept = json.loads((folder / "importances.json").read_text())
     importance = Functional(np.array(kept["draws"]), kept["inflation"])
     intervals = importance.interval(0.9)
@@ -84,7 +84,7 @@ def report(folder: Path) -> None:
 
 
 def _picture(draws: pd.DataFrame) -> plt.Figure:
-    """Each importance along the diagonal, each pair below it."""
+    """Histograms of importances on the diagonal, scatter plots of pairs below it."""
     size = draws.shape[1]
     figure, axes = plt.subplots(size, size, figsize=(9, 9), layout="constrained")
     for (row, column), ax in np.ndenumerate(axes):

@@ -28,13 +28,13 @@ Array = NDArray[np.float64]
 NOISE = 0.8  # variance .64
 SCHEDULE = nb.Schedule.arithmetic(horizon=6.0, block=0.05)
 GRID = np.linspace(-3, 9, 241)
-NEAR = 0.1  # of a row: the data region
-FAR = 1.0  # beyond all rows: out of distribution
+NEAR = 0.1  # largest distance to a row in the data region
+FAR = 1.0  # smallest distance to all rows out of distribution
 BOX = (0.0, 6.0)
 
 
 def snelson(folder: Path) -> tuple[Array, Array]:
-    """The data without rows between the .4 and the .6 quantile of x."""
+    """The data without rows between the .4 and .6 quantiles of x."""
     frame = pd.read_parquet(folder / "gp" / "snelson1d.parquet")
     x, y = frame["x"].to_numpy(), frame["y"].to_numpy()
     low, high = np.quantile(x, [0.4, 0.6])
@@ -64,7 +64,7 @@ def methods(n: int) -> dict[str, Callable[..., nb.Posterior]]:
 
 
 def run(options: argparse.Namespace) -> None:
-    """Ratios of standard deviations to the exact ones, and the curves of the first seed."""
+    """Save ratios of standard deviations to the exact ones, and curves of the first seed."""
     x, y = snelson(options.data_dir)
     data = (x[:, None], y)
     mean, sd = nb.gp.exact_posterior(*data, GRID[:, None], noise=NOISE)
@@ -107,7 +107,7 @@ def regions_of(x: Array) -> dict[str, NDArray[np.bool_]]:
 
 
 def report(folder: Path) -> None:
-    """Mean ratios by region, and the picture."""
+    """Write mean ratios by region, and the figure."""
     kept = json.loads((folder / "draws.json").read_text())
     rows = {}
     for name, runs in kept["methods"].items():
@@ -134,7 +134,7 @@ def report(folder: Path) -> None:
 
 
 def picture(kept: dict[str, Any]) -> plt.Figure:
-    """The paper's figure: 80 % intervals, those of the exact posterior dashed, rows below."""
+    """The paper's figure: 80 % intervals, dashed for the exact posterior, with rows as ticks."""
     shown = list(kept["methods"])[:3]
     figure, axes = plt.subplots(1, 3, figsize=(12, 3.2), sharey=True, layout="constrained")
     mean, sd = (np.array(kept["exact"][part]) for part in ("mean", "sd"))

@@ -1,4 +1,4 @@
-"""Command line that experiments share."""
+"""Shared command line of the experiments."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from experiments.runner.run import Runner
 def run_or_report(
     description: str | None, published: Any, results: Path, report: Callable[[Records, Path], None]
 ) -> int:
-    """Run an experiment, or make tables and pictures of its records; give the failures.
+    """Run an experiment, or make tables and figures; return the number of failures.
 
     Parameters
     ----------
@@ -27,7 +27,7 @@ def run_or_report(
     results : Path
         Folder of the records.
     report : callable
-        ``report(records, folder)`` writes what is to be read.
+        ``report(records, folder)`` writes the report.
     """
     options = _parse(description, results, published)
     experiment = type(published)(
@@ -47,7 +47,7 @@ def run_once_or_report(
     report: Callable[[Path], None],
     **numbers: int,
 ) -> int:
-    """The same for an experiment without replications: `numbers` are its options and defaults."""
+    """Like `run_or_report`, without replications; `numbers` are options with defaults."""
     parser = _parser(description, results)
     for name, default in numbers.items():
         parser.add_argument(f"--{name}", type=int, default=default)
@@ -64,7 +64,7 @@ def _parser(description: str | None, results: Path) -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(description=description)
     parser.add_argument("action", choices=["run", "tables"])
     parser.add_argument("--data-dir", type=Path, default=DEFAULT_FOLDER)
-    parser.add_argument("--results", type=Path, default=results, help="folder of what is measured")
+    parser.add_argument("--results", type=Path, default=results, help="folder of the results")
     return parser
 
 

@@ -17,7 +17,7 @@ DEFAULT_FOLDER = Path("../shared/data")
 
 
 class Split(NamedTuple):
-    """Rows to train on, to choose settings on, and to test on; outcomes as codes or numbers."""
+    """Rows for training, validation and testing; outcomes are codes or numbers."""
 
     X_train: pd.DataFrame
     y_train: NDArray[np.generic]
@@ -29,9 +29,9 @@ class Split(NamedTuple):
 
 @lru_cache(maxsize=2)
 def load(name: str, folder: Path = DEFAULT_FOLDER) -> tuple[pd.DataFrame, pd.Series]:
-    """Inputs and outcomes of a data set; text columns are categories. No row number, ever.
+    """Inputs and outcomes of a data set; text columns are categories.
 
-    Without a folder of that name the data set is fetched from OpenML.
+    If the folder does not exist, the data set is fetched from OpenML.
     """
     if not folder.exists():
         inputs, outcome = fetch_openml(name, version=1, return_X_y=True, as_frame=True)
@@ -39,14 +39,14 @@ def load(name: str, folder: Path = DEFAULT_FOLDER) -> tuple[pd.DataFrame, pd.Ser
     manifest = json.loads((folder / "datasets.json").read_text())["datasets"]
     entry = next((each for each in manifest if each["name"] == name), None)
     if entry is None:
-        raise KeyError(f"no data set {name!r} in {folder / 'datasets.json'}.")
+        raise KeyError(f"name must be a data set of {folder / 'datasets.json'}, got {name!r}.")
     frame = pd.read_parquet(folder / entry["file"])
     outcome = frame[entry["target"]]
     return frame.drop(columns=[entry["target"], "split"], errors="ignore"), outcome
 
 
 def split_in_three(inputs: pd.DataFrame, outcome: NDArray[np.generic], seed: int) -> Split:
-    """60 % to train, 20 % to validate, 20 % to test, as the paper splits (facts H1)."""
+    """60 % for training, 20 % for validation, 20 % for testing, as in the paper."""
     X_rest, X_test, y_rest, y_test = train_test_split(
         inputs, outcome, test_size=0.2, random_state=seed
     )

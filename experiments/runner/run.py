@@ -1,6 +1,6 @@
-"""Run: measure every method on every replication, skip what is done, stop at any time.
+"""Run: measure every method on every replication; can be stopped and resumed at any time.
 
-An experiment says what there is to measure and measures one thing at a time; all else is here.
+An experiment lists what to measure and measures one method at a time; the runner does the rest.
 Replications are taken in turn (all data sets of the first split, then the second, ...), so that a
 run stopped early has about the same number of splits for every data set.
 """
@@ -28,18 +28,18 @@ THREAD_LIMITS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 
 
 class Experiment(Protocol):
-    """What an experiment tells the runner. It must pickle."""
+    """Interface of an experiment; it must be picklable."""
 
     @property
     def settings(self) -> Mapping[str, Any]:
-        """Everything that a record depends on, apart from its key: written beside the records."""
+        """Settings that a record depends on, apart from its key; stored with the records."""
 
     @property
     def units(self) -> Sequence[Unit]:
-        """The replications, in the order to take them."""
+        """The replications, in the order to run them."""
 
     def methods(self, unit: Unit) -> Sequence[str]:
-        """What to measure on a replication, in order; later ones may use records of earlier."""
+        """Methods to measure, in order; later ones may use records of earlier ones."""
 
     def measure(self, unit: Unit, method: str, done: Mapping[str, Record]) -> Record:
         """Measure one method; `done` has the records of this replication so far."""
@@ -64,11 +64,11 @@ class Runner:
 
     @property
     def records(self) -> Records:
-        """Where the records are."""
+        """The records of the experiment."""
         return Records(self.folder / "records.jsonl")
 
     def run(self) -> int:
-        """Measure what is missing; give the number of measurements that failed."""
+        """Measure what is missing; return the number of failed measurements."""
         self._check_settings()
         os.environ.update(dict.fromkeys(THREAD_LIMITS, "1"))
         units = [unit for unit in self.experiment.units if self._missing(unit)]
@@ -85,7 +85,7 @@ class Runner:
         return [method for method in self.experiment.methods(unit) if method not in done]
 
     def _take(self, unit: Unit) -> int:
-        """Measure what is missing of one replication; a failure costs no other method."""
+        """Measure what is missing of one replication; a failure does not affect other methods."""
         failures = 0
         for method in self._missing(unit):
             started = time.perf_counter()
@@ -107,7 +107,7 @@ class Runner:
         path, settings = self.folder / "settings.json", dict(self.experiment.settings)
         if path.exists() and (known := json.loads(path.read_text())) != settings:
             raise SystemExit(
-                f"{path} says {known}, but this run has {settings}: "
+                f"{path} has the settings {known}, but this run has {settings}: "
                 "use the same settings, or another --results folder."
             )
         self.folder.mkdir(parents=True, exist_ok=True)
@@ -120,7 +120,7 @@ def _stamp() -> Record:
 
 @cache
 def commit() -> str:
-    """The commit that the code is at; with a plus sign if files other than results differ."""
+    """The current commit, with a plus sign if files other than results have changed."""
     root = Path(__file__).parents[2]
     head = _git("rev-parse", "--short=12", "HEAD", folder=root)
     code = ("--untracked-files=no", "--", ".", ":(exclude,glob)experiments/*/results/**")
