@@ -1,7 +1,7 @@
-"""The command line on adult (48,842 rows, XGBoost, 50 draws) in five minutes, and its report.
+"""The command line on the adult data (48,842 rows, XGBoost, 50 draws) within five minutes.
 
 Run: ``.venv/bin/python benchmarks/adult.py`` (about 5 minutes; ``--data-dir`` as in experiments).
-Opening the report is timed in the chromium of the system, through Playwright.
+Also measures how long the report takes to open, in the system's Chromium through Playwright.
 """
 
 from __future__ import annotations
@@ -30,17 +30,17 @@ def main() -> None:
         folder = Path(name)
         adult.drop(columns="split").to_csv(folder / "adult.csv", index=False)
         fitted, seconds = nearbayes("fit", "adult.csv", "--target", "income", *FIT, folder=folder)
-        print(f"fit: {seconds:.0f} s of {BUDGET} s ({seconds / BUDGET:.2f}; wanted .8 to 1.2)")
+        print(f"fit: {seconds:.0f} s of {BUDGET} s ({seconds / BUDGET:.2f}; goal .8 to 1.2)")
         print(f"draws {fitted['draws']}, file {fitted['bytes'] / 1e6:.1f} MB")
         print(f"calibration: {fitted['calibration']}")
         print(f"held out: {fitted['held_out']}")
         written, seconds = nearbayes("report", "model.nearbayes", folder=folder)
-        print(f"report: {written['bytes'] / 1e6:.2f} MB (wanted < 3), made in {seconds:.0f} s")
-        print(f"opens in {opening(folder / 'report.html'):.2f} s (wanted < 2)")
+        print(f"report: {written['bytes'] / 1e6:.2f} MB (goal < 3), made in {seconds:.0f} s")
+        print(f"opens in {opening(folder / 'report.html'):.2f} s (goal < 2)")
 
 
 def nearbayes(*arguments: str, folder: Path) -> tuple[dict[str, Any], float]:
-    """Run the program as a user would; its answer, and the seconds it took, start included."""
+    """Run the program as a user would; return its result, and the seconds including start-up."""
     started = time.perf_counter()
     command = [sys.executable, "-m", "nearbayes.cli", *arguments, "--json"]
     done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=True)
@@ -48,7 +48,7 @@ def nearbayes(*arguments: str, folder: Path) -> tuple[dict[str, Any], float]:
 
 
 def opening(page: Path) -> float:
-    """Seconds until a browser has the page loaded and drawn."""
+    """Seconds until a browser has loaded and drawn the page."""
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(
             executable_path="/usr/bin/chromium", args=["--no-sandbox"]

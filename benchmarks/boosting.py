@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-# one thread per process, as the library itself runs; before NumPy is imported
+# one thread per process, as in the library; set before NumPy is imported
 os.environ.update(OMP_NUM_THREADS="1", OPENBLAS_NUM_THREADS="1", MKL_NUM_THREADS="1")
 
 import subprocess
@@ -36,7 +36,7 @@ def table(n: int, n_classes: int = 2) -> tuple[np.ndarray, np.ndarray]:
 
 
 def grown(algorithm: Any, data: Data, model: Any, horizon: int) -> tuple[Data, Block]:
-    """Real rows and `horizon` times as many imputed ones."""
+    """Real rows plus `horizon` times as many imputed ones."""
     rng = np.random.default_rng(1)
     size = int(horizon * data.n)
     x = Urn().sample(data, size, rng)
@@ -45,7 +45,7 @@ def grown(algorithm: Any, data: Data, model: Any, horizon: int) -> tuple[Data, B
 
 
 def refit_cost(name: str, algorithm: Any, X: np.ndarray, y: np.ndarray) -> None:
-    """One refit at horizon 1n and 8n, a plain fit, and the plain fit of concatenated rows."""
+    """Time a refit at horizons n and 8n, a plain fit, and a plain fit of concatenated rows."""
     rng = np.random.default_rng(0)
     algorithm, data = algorithm.prepare(Data.of(X, y), rng)
     model = algorithm.fit(data, rng)
@@ -62,13 +62,13 @@ def refit_cost(name: str, algorithm: Any, X: np.ndarray, y: np.ndarray) -> None:
     show(f"{name}: refit at horizon 8n / at horizon 1n", cost["8n"] / cost["1n"], "<= 1.15")
     show(f"{name}: refit at horizon 8n / plain fit", cost["8n"] / plain, "<= 1.3")
     beside = cost["concatenated"] / plain
-    show(f"{name}: concatenate and fit at horizon 8n / plain fit", beside, "(beside it)")
+    show(f"{name}: concatenate and fit at horizon 8n / plain fit", beside, "(for comparison)")
 
 
 def straightforward_draw(
     estimator: Any, X: np.ndarray, y: np.ndarray, blocks: tuple[int, ...], seed: int
 ) -> Any:
-    """What a user would write: impute, concatenate, fit again."""
+    """The loop that a user would write: impute, concatenate, fit again."""
     rng = np.random.default_rng(seed)
     model = clone(estimator).fit(X, y)
     for size in blocks:
@@ -80,7 +80,7 @@ def straightforward_draw(
 
 
 def whole_run(name: str, estimator: Any, schedule: nb.Schedule, target: str = ">= 2") -> None:
-    """50 draws of 8 refits on 2 processes, by the library and by the straightforward loop."""
+    """Time 50 draws of 8 refits in 2 processes, by the library and by a straightforward loop."""
     X, y = table(2_000)
     blocks = schedule.blocks(len(y))
 
@@ -105,7 +105,7 @@ def whole_run(name: str, estimator: Any, schedule: nb.Schedule, target: str = ">
 
 
 def peak_megabytes(what: str) -> float:
-    """Peak memory of a fresh process that does one thing."""
+    """Peak memory of a new process that runs one task."""
     done = subprocess.run(
         [sys.executable, __file__, what], capture_output=True, text=True, check=True
     )
@@ -114,7 +114,7 @@ def peak_megabytes(what: str) -> float:
 
 def in_a_process_of_its_own(what: str) -> None:
     rng = np.random.default_rng(0)
-    X = rng.normal(size=(200_000, D))  # less in all than make_classification needs on the way
+    X = rng.normal(size=(200_000, D))  # needs less memory than make_classification
     y = (X[:, :5].sum(axis=1) + rng.normal(size=len(X)) > 0).astype(int)
     if what == "plain":
         XGBClassifier(n_jobs=1).fit(X, y)
@@ -129,13 +129,13 @@ def in_a_process_of_its_own(what: str) -> None:
 
 
 def own_peak() -> float:
-    """Peak memory of this process, MB; `getrusage` would count that of the parent before exec."""
+    """Peak memory of this process in MB; `getrusage` would include that of the parent."""
     status = Path("/proc/self/status").read_text()
     return int(status.split("VmHWM:")[1].split()[0]) / 1024
 
 
 def memory() -> None:
-    """Peak memory of drawing, in one process and in each of two, against one plain fit."""
+    """Peak memory of draws in one process, and in each of two, relative to a plain fit."""
     nothing, plain, alone, worker = map(peak_megabytes, ("nothing", "plain", "1", "2"))
     show("n=200,000: peak memory, draws in one process / plain fit", alone / plain, "<= 1.5")
     show("n=200,000: peak memory, each of two processes / plain fit", worker / plain, "<= 1.5")
@@ -156,9 +156,9 @@ def main() -> None:
     whole_run("XGBoost", one_thread, nb.Schedule.optimal(8))
     whole_run("XGBoost", one_thread, eighths)
     whole_run("LightGBM", LGBMClassifier(n_jobs=1, verbosity=-1), nb.Schedule.optimal(8))
-    every_bin = XGBClassifier(n_jobs=1, max_bin=256)  # at every refit, too, as the user says so
-    whole_run("XGBoost, max_bin=256", every_bin, nb.Schedule.optimal(8), "(beside it)")
-    whole_run("XGBoost, max_bin=256", every_bin, eighths, "(beside it)")
+    every_bin = XGBClassifier(n_jobs=1, max_bin=256)  # set by the user, so used at every refit
+    whole_run("XGBoost, max_bin=256", every_bin, nb.Schedule.optimal(8), "(for comparison)")
+    whole_run("XGBoost, max_bin=256", every_bin, eighths, "(for comparison)")
     memory()
 
 

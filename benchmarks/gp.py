@@ -1,6 +1,6 @@
-"""Gaussian processes: speed as ratios, measured side by side; compile time apart.
+"""Gaussian processes: speed as ratios, measured side by side; compile time separately.
 
-Run: ``.venv/bin/python -m benchmarks.gp`` (minutes; ``--data-dir`` as in experiments).
+Run: ``.venv/bin/python -m benchmarks.gp`` (some minutes; ``--data-dir`` as in experiments).
 """
 
 from __future__ import annotations
@@ -37,14 +37,14 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--data-dir", type=Path, default=Path("../shared/data"))
     folder = parser.parse_args().data_dir
-    warnings.simplefilter("ignore", ConvergenceWarning)  # scikit-learn's, of columns without use
+    warnings.simplefilter("ignore", ConvergenceWarning)  # by scikit-learn, about irrelevant columns
     sequential_map(folder)
     for name in ("power-75", "boston-75"):
         empirical_bayes(name, folder)
 
 
 def sequential_map(folder: Path) -> None:
-    """Sequential MAP against solving each draw's normal equations afresh, in turn."""
+    """Sequential MAP against solving the normal equations of each draw at every refit."""
     x, y = snelson(folder)
     data, process = (x[:, None], y), nb.gp.RandomFeatureGP(noise=NOISE)
 
@@ -66,7 +66,7 @@ def sequential_map(folder: Path) -> None:
 
 
 def normal_equations(x: Array, y: Array, seed: int) -> Array:
-    """One draw of the same, the straightforward way: all rows, one solve per refit."""
+    """One draw in the straightforward way: all rows, one solve per refit."""
     rng, n_features = np.random.default_rng(seed), 400
     freedom = 3  # Matern 3/2
     t = rng.standard_normal(n_features // 2) * np.sqrt(freedom / rng.chisquare(freedom, 200))
@@ -95,8 +95,8 @@ def normal_equations(x: Array, y: Array, seed: int) -> Array:
 def empirical_bayes(name: str, folder: Path) -> None:
     """One run of the experiment against a loop over scikit-learn's Gaussian process.
 
-    On one core, and with all of them: scikit-learn's linear algebra then has as many threads, and
-    the library as many jobs.
+    Runs on one core, and on all: then scikit-learn's linear algebra uses all threads, and the
+    library one job per core.
     """
     X, y, _, _ = GPHyperparameters(data_dir=folder).split(Unit(name, 0))
     ways = [(method, n_jobs) for method in ("martingale, urn", "martingale") for n_jobs in (1, -1)]
@@ -104,7 +104,7 @@ def empirical_bayes(name: str, folder: Path) -> None:
     first = {way: once(partial(run, 0)) for way, run in runs.items()}
     again: dict[Any, list[float]] = {way: [] for way in ways}
     plain: dict[int, list[float]] = {1: [], -1: []}
-    for seed in range(N_SKLEARN):  # in turn, as other work on the machine comes and goes
+    for seed in range(N_SKLEARN):  # alternating, because the load of the machine varies
         for n_jobs, times in plain.items():
             with threadpool_limits(1 if n_jobs == 1 else None):
                 times.append(N_DRAWS * once(partial(sklearn_path, X, y, seed)))
@@ -120,7 +120,7 @@ def empirical_bayes(name: str, folder: Path) -> None:
 
 
 def sklearn_path(X: Array, y: Array, seed: int) -> Any:
-    """One draw with scikit-learn: same kernel, warm starts, as much effort of its L-BFGS-B."""
+    """One draw with scikit-learn: same kernel, warm starts, same tolerance of L-BFGS-B."""
     rng = np.random.default_rng(seed)
     rows, goal = (X - X.mean(axis=0)) / X.std(axis=0), (y - y.mean()) / y.std()
     n = len(y)
@@ -139,7 +139,7 @@ def sklearn_path(X: Array, y: Array, seed: int) -> Any:
 
 
 def searched(tolerance: float) -> Callable[..., Any]:
-    """L-BFGS-B with the tolerance that the library has for the gradient of all rows."""
+    """L-BFGS-B with the library's tolerance for the gradient, summed over all rows."""
 
     def search(objective: Any, start: Array, bounds: Any) -> tuple[Array, float]:
         found = minimize(

@@ -1,4 +1,4 @@
-"""Histogram boosting: smallest leaves that grow with imputed rows, against leaves that stay.
+"""Histogram boosting: minimum leaf sizes that grow with imputed rows, against constant ones.
 
 Held-out log score (breast cancer, wine) and CRPS (diabetes), 2 splits, 16 draws, default schedule.
 Run: ``.venv/bin/python benchmarks/leaf_size.py`` (about 5 minutes).
@@ -22,7 +22,7 @@ import nearbayes as nb
 from nearbayes.fits.estimator_fit import EstimatorFit
 from nearbayes.metrics import crps_samples, log_score
 
-# one process: a patch of this one does not reach others
+# one process, because the patch below does not reach others
 COMMON = {
     "n_draws": 16,
     "calibration": None,

@@ -1,4 +1,4 @@
-"""What the benchmarks share: taking times, and showing a ratio beside what was wanted."""
+"""Helpers of the benchmarks: measure times, and print a ratio with its goal."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 
 def seconds(task: Callable[[], Any], repeats: int = 3) -> float:
-    """Best of a few runs: the least disturbed one."""
+    """Shortest time of a few runs."""
     times = []
     for _ in range(repeats):
         started = time.perf_counter()
@@ -18,11 +18,11 @@ def seconds(task: Callable[[], Any], repeats: int = 3) -> float:
 
 
 def seconds_in_turn(tasks: Mapping[str, Callable[[], Any]], rounds: int = 5) -> dict[str, float]:
-    """Best of a few rounds, all tasks in each: a machine that slows down slows them all."""
+    """Shortest times of a few rounds; each round runs all tasks, so a slow machine affects all."""
     times = [{name: seconds(task, 1) for name, task in tasks.items()} for _ in range(rounds)]
     return {name: min(each[name] for each in times) for name in tasks}
 
 
 def show(name: str, value: float, limit: str) -> None:
-    """One line per measurement."""
-    print(f"{name:<95} {value:>9.3g}   wanted {limit}", flush=True)
+    """Print one measurement."""
+    print(f"{name:<95} {value:>9.3g}   goal {limit}", flush=True)

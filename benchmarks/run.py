@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-# one thread per process, as the library itself runs; before NumPy is imported
+# one thread per process, as in the library; set before NumPy is imported
 os.environ.update(OMP_NUM_THREADS="1", OPENBLAS_NUM_THREADS="1", MKL_NUM_THREADS="1")
 
 import statistics
@@ -21,7 +21,7 @@ N_DRAWS, N_REFITS, DIMENSION = 10_000, 1_000, 10
 
 
 def batched_speed() -> None:
-    """SequentialMLE(Gaussian) against drawing its normals, and against a plain Python loop."""
+    """SequentialMLE(Gaussian) against sampling its normals, and against plain Python loops."""
     rng = np.random.default_rng(0)
     z = rng.normal(size=(100, DIMENSION))
     algorithm = nb.SequentialMLE(nb.families.Gaussian(np.ones(DIMENSION)))
@@ -35,7 +35,7 @@ def batched_speed() -> None:
             rng.standard_normal((N_DRAWS, DIMENSION))
 
     covariance, root = algorithm.family.matrix, algorithm.family.root
-    loop_draws = 20  # the loops are timed on a share of the draws and scaled up
+    loop_draws = 20  # the loops are timed on some of the draws and scaled up
 
     def plain_loop() -> None:
         for _ in range(loop_draws):
@@ -56,11 +56,11 @@ def batched_speed() -> None:
     plain, tuned = (seconds(loop) * N_DRAWS / loop_draws for loop in (plain_loop, tuned_loop))
     show("batched Gaussian, d=10, 10,000 draws, 1,000 refits / its normals", fast / floor, "<= 3")
     show("plain Python loop over draws and refits / batched", plain / fast, ">= 100")
-    show("the same loop tuned by hand (Cholesky root taken once) / batched", tuned / fast, ">= 100")
+    show("the same loop, tuned by hand (one Cholesky root) / batched", tuned / fast, ">= 100")
 
 
 def batched_memory() -> None:
-    """Peak memory of a long horizon against a short one."""
+    """Peak memory of a long horizon relative to a short one."""
     z = np.random.default_rng(0).normal(size=(100, DIMENSION))
     algorithm = nb.SequentialMLE(nb.families.Gaussian(np.ones(DIMENSION)))
 
@@ -72,12 +72,12 @@ def batched_memory() -> None:
         tracemalloc.stop()
         return most
 
-    peak(2.0)  # what is allocated once and for all is no memory of a horizon
+    peak(2.0)  # allocates what is allocated only once
     show("batched peak memory, horizon 1,000n / horizon 10n", peak(1000.0) / peak(10.0), "<= 1.05")
 
 
 def engine_overhead() -> None:
-    """Time per refit beyond the algorithm's own, for an algorithm that does next to nothing."""
+    """Time per refit beyond the algorithm's own, for a trivial algorithm."""
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(200, 5)), rng.normal(size=200)
     spent = 0.0
@@ -108,7 +108,7 @@ def engine_overhead() -> None:
 
 
 class _BusyFit:
-    """Fits for 0.25 s of processor time, so that process start-up and transfer are what differs."""
+    """Fits for 0.25 s of CPU time, so that only process start-up and transfer differ."""
 
     def __call__(self, x: Any, y: Any) -> float:
         matrix = np.random.default_rng(0).normal(size=(60, 60))

@@ -1,7 +1,7 @@
-"""Label next the patients of greatest epistemic uncertainty, or any: which teaches more.
+"""Active learning: label the patients with the largest epistemic uncertainty, or random ones.
 
-Not everywhere: in a trial on digits random choice did better. These data were chosen after trials
-on three sets, so the gain they show flatters.
+The gain shown here is optimistic, because this data set was chosen after trials on three. On
+digits, a random choice was better.
 """
 
 import numpy as np
@@ -13,7 +13,7 @@ from sklearn.preprocessing import StandardScaler
 
 import nearbayes as nb
 
-LABELS = range(12, 40, 4)  # how many are known before each round
+LABELS = range(12, 40, 4)  # number of known labels in each round
 
 
 def log_scores(by_uncertainty: bool, seed: int) -> list[float]:

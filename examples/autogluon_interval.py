@@ -1,6 +1,7 @@
-"""A posterior interval for AutoGluon's predictions, the wish of autogluon#569.
+"""Posterior intervals for AutoGluon's predictions, as requested in autogluon#569.
 
-Needs the extra: pip install 'nearbayes[autogluon]'. AutoGluon is fitted 21 times, a minute or two.
+Needs ``pip install 'nearbayes[autogluon]'``. AutoGluon is fitted 21 times, which takes a minute or
+two.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from sklearn.datasets import load_breast_cancer
 
 import nearbayes as nb
 
-MODELS = {"GBM": {}, "RF": {}}  # leave out `hyperparameters` for AutoGluon's usual choice
+MODELS = {"GBM": {}, "RF": {}}  # without `hyperparameters`, AutoGluon uses its default models
 
 
 def main(n_draws: int = 10) -> None:

@@ -1,7 +1,7 @@
-"""A command-line program as the algorithm: nearbayes only needs to fit it and to sample from it.
+"""A command-line program as the algorithm: nearbayes only needs to fit and to sample it.
 
-The program here is awk, fitting a straight line with normal noise. It knows nothing of Python, let
-alone of posteriors; anything that reads rows and writes rows can take its place.
+The program here is awk, which fits a straight line with normal noise. Any program that reads and
+writes rows can take its place.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ def fit(x: Any, y: Any) -> tuple[str, ...]:
 
 
 def sample(model: tuple[str, ...], x: Any, rng: np.random.Generator) -> Any:
-    """Run the program on rows "x"; the seed is the only randomness it gets."""
+    """Run the program on rows "x"; all its randomness comes from the seed."""
     settings = dict(zip(("intercept", "slope", "sd"), model, strict=True))
     settings["seed"] = str(rng.integers(2**31))
     rows = "\n".join(f"{a:.17g}" for a in x[:, 0])

@@ -1,4 +1,4 @@
-"""What to do for each patient, when the probabilities are uncertain themselves."""
+"""Choose an action for each patient when the class probabilities are uncertain."""
 
 from typing import Any
 
@@ -12,7 +12,7 @@ from sklearn.preprocessing import StandardScaler
 import nearbayes as nb
 
 ACTIONS = ("operate", "biopsy", "send home")
-COST = np.array([[1.0, 6.0], [2.0, 1.5], [20.0, 0.0]])  # of each action if malignant, if benign
+COST = np.array([[1.0, 6.0], [2.0, 1.5], [20.0, 0.0]])  # of each action: if malignant, if benign
 
 
 def main(n_draws: int = 50) -> dict[str, Any]:
@@ -33,8 +33,8 @@ def main(n_draws: int = 50) -> dict[str, Any]:
     for action, name in enumerate(ACTIONS):
         print(f"{name:9s} {np.sum(chosen == action):4d} patients")
     alone = COST[:, y_test].mean(axis=1).min()
-    print(f"mean cost {paid.mean():.2f}; {alone:.2f} with the best one action for all")
-    print("least certain: action, P(it is best), regret that knowing the probability would save")
+    print(f"mean cost {paid.mean():.2f}; {alone:.2f} with the same best action for all")
+    print("least certain: action, P(it is best), regret if the probabilities were known")
     for row in np.argsort(-regret)[:5]:
         print(f"  {ACTIONS[chosen[row]]:9s} {is_best[row]:.2f}   {regret[row]:.3f}")
     return {"cost": cost, "chosen": chosen, "is_best": is_best, "regret": regret, "paid": paid}

@@ -1,4 +1,4 @@
-"""Base model, bagging and nearbayes side by side, on data shipped with scikit-learn: make demo."""
+"""Compare base model, bagging and nearbayes on data shipped with scikit-learn: ``make demo``."""
 
 from __future__ import annotations
 
@@ -40,8 +40,8 @@ def main() -> None:
     regressed = regression(console)
     picture(classified, regressed)
     write_report(classified)
-    console.print(f"The picture is in {PICTURE.resolve()}")
-    console.print(f"The report is in {REPORT.resolve()}: open it in a browser")
+    console.print(f"Figure: {PICTURE.resolve()}")
+    console.print(f"Report, to open in a browser: {REPORT.resolve()}")
 
 
 def classification(console: Console) -> dict[str, Any]:
@@ -51,7 +51,7 @@ def classification(console: Console) -> dict[str, Any]:
     X_train, X_test, y_train, y_test = parts
     estimator = HistGradientBoostingClassifier()
     table = make_table(
-        f"Is a tumour benign? Breast cancer, {len(y_train)} rows to train, {len(y_test)} to test",
+        f"Breast cancer: is a tumour benign? {len(y_train)} training rows, {len(y_test)} test rows",
         ["log score", "accuracy", "90 % sets: cover", "mean size", "90 % interval of p: width"],
     )
     models, codes = {}, (y_test == "malignant").to_numpy().astype(int)
@@ -65,7 +65,9 @@ def classification(console: Console) -> dict[str, Any]:
         figures = [log_score(codes, p), accuracy(codes, p), inside, size, interval_width]
         table.add_row(name, *(f"{figure:.3f}" for figure in figures), f"{seconds:.1f} s")
     console.print(table)
-    console.print("lower log score is better; the truth of p is unknown here, so only its width\n")
+    console.print(
+        "lower log score is better; the true p is unknown, so only interval widths are shown\n"
+    )
     return {"model": model, "bagging": models["bagging"], "X": X_test, "y": y_test}
 
 
@@ -74,7 +76,7 @@ def regression(console: Console) -> dict[str, Any]:
     X_train, X_test, y_train, y_test = train_test_split(X, y, test_size=0.4, random_state=0)
     estimator = HistGradientBoostingRegressor()
     table = make_table(
-        f"How far will diabetes go? {len(y_train)} rows to train, {len(y_test)} to test",
+        f"Diabetes: disease progression. {len(y_train)} training rows, {len(y_test)} test rows",
         ["CRPS", "RMSE", "90 % intervals of y: cover", "width"],
     )
     for name, options in METHODS.items():
@@ -87,7 +89,7 @@ def regression(console: Console) -> dict[str, Any]:
         figures = [crps, rmse, coverage(y_test, interval), width(interval)]
         table.add_row(name, *(f"{figure:.3f}" for figure in figures), f"{seconds:.1f} s")
     console.print(table)
-    console.print("lower CRPS is better; every model here has the same noise model around it\n")
+    console.print("lower CRPS is better; all methods have the same noise model\n")
     return {"model": model, "X": X_test, "y": y_test}
 
 
@@ -138,7 +140,7 @@ def draw_intervals(axes: Any, centre: Any, interval: Any, truth: Any, label: str
     place = np.arange(len(order))
     axes.vlines(place, *interval[order].T, color="#9ecfd8", lw=1.6)
     axes.plot(place, centre[order], color="#1f6f8b", lw=1.2)
-    axes.scatter(place, truth[order], s=7, color="#d1495b", zorder=3, label="what happened")
+    axes.scatter(place, truth[order], s=7, color="#d1495b", zorder=3, label="observed")
     axes.set_xlabel(label)
     axes.spines[["top", "right"]].set_visible(False)
     axes.legend(frameon=False, loc="upper left")

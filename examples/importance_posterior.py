@@ -1,4 +1,4 @@
-"""Which feature matters more? A posterior of importances, not a ranking taken on faith."""
+"""Which feature is more important? A posterior of importances instead of one ranking."""
 
 from itertools import pairwise
 from typing import Any
@@ -14,22 +14,22 @@ def main(n_draws: int = 30, n_jobs: int = 2) -> dict[str, Any]:
     X, y = load_diabetes(return_X_y=True, as_frame=True)
     tree = GradientBoostingRegressor(n_estimators=40, max_depth=2)
     how = {"schedule": nb.Schedule.arithmetic(horizon=1.0, block=0.25), "n_jobs": n_jobs}
-    # calibration is for intervals of predictions: here it would be work for nothing
+    # calibration is for intervals of predictions, which are not used here
     model = nb.PosteriorRegressor(tree, n_draws=n_draws, calibration=None, random_state=0, **how)
     model.fit(X, y)
     importance = model.posterior_.apply(lambda fitted: fitted.feature_importances_)
 
     order = np.argsort(-importance.mean)
     bounds = importance.interval(0.9).clip(0)  # a share is not negative
-    draws = importance.adjusted()  # spread for what a finite number of imputed rows leaves out
-    print("importance, 90 % interval, and probability of mattering more than the next:")
+    draws = importance.adjusted()  # inflated, because the number of imputed rows is finite
+    print("importance, 90 % interval, and probability of being larger than the next:")
     more = {}
     for first, second in pairwise(order[:6]):
         pair = (X.columns[first], X.columns[second])
         more[pair] = float((draws[:, first] > draws[:, second]).mean())
         low, high = bounds[first]
         value = f"{importance.mean[first]:.2f}   {low:.2f} to {high:.2f}"
-        print(f"  {pair[0]:4s} {value}   P(more than {pair[1]}) = {more[pair]:.2f}")
+        print(f"  {pair[0]:4s} {value}   P(larger than {pair[1]}) = {more[pair]:.2f}")
     return {"names": X.columns[order].tolist(), "importance": importance, "more": more}
 
 

@@ -1,4 +1,4 @@
-"""How sure is a boosted tree of its own probabilities? 90 % intervals for five patients."""
+"""How certain are the probabilities of a boosted tree? 90 % intervals for five patients."""
 
 from typing import Any
 
@@ -21,15 +21,13 @@ def main(n_draws: int = 16, n_jobs: int = 2) -> dict[str, Any]:
     doubtful = (interval[:, 0] < 0.5) & (interval[:, 1] > 0.5)
     wrong = (p > 0.5) != (y_test == 1)
 
-    print("P(benign), 90 % interval, and what it was:")
+    print("P(benign), 90 % interval, and the true class:")
     names = load_breast_cancer().target_names
     for row in range(5):
         low, high = interval[row]
         print(f"  {p[row]:.2f}   {low:.2f} to {high:.2f}   {names[y_test[row]]}")
-    print(f"{doubtful.sum()} of {len(p)} intervals hold 0.5: have those looked at again.")
-    print(
-        f"Of the {wrong.sum()} patients the tree gets wrong, {(wrong & doubtful).sum()} are there."
-    )
+    print(f"{doubtful.sum()} of {len(p)} intervals contain 0.5: these patients need another look.")
+    print(f"{(wrong & doubtful).sum()} of the {wrong.sum()} misclassified patients are among them.")
     return {"p": p, "interval": interval, "doubtful": doubtful, "wrong": wrong}
 
 

@@ -1,7 +1,7 @@
 """A new algorithm in one file: copy this, fill in the three verbs, register it.
 
-The example is a polynomial with Laplace noise. A model is any value that pickles; no verb changes
-what it is given; all randomness comes from `rng`.
+The example is a polynomial with Laplace noise. A model is any value that pickles. Methods must not
+change their arguments, and all randomness must come from `rng`.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ class LaplacePolynomial(nb.Algorithm):
         return rng.laplace(np.polyval(coefficients, x.values[:, 0]), scale)
 
     def predict(self, model: Any, x: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Optional: what `posterior.predict` shows."""
+        """Optional: the prediction that `posterior.predict` returns."""
         return np.polyval(model[0], x[:, 0])
 
 

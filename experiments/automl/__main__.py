@@ -16,7 +16,7 @@ from experiments.runner.tables import against, by_data_set, markdown, n_splits, 
 
 
 def write_report(records: Records, folder: Path) -> None:
-    """Means and ranks, tests, and every data set beside the paper's row."""
+    """Write means, ranks, tests, and every data set with the paper's row."""
     frame = records.frame()
     splits = n_splits(frame, METHODS)
     metrics = {"nll": "less", "accuracy": "greater", "brier": "less", "ece": "less"}
@@ -43,7 +43,7 @@ def _beside_the_paper(frame: pd.DataFrame) -> pd.DataFrame:
 
 
 def _where_all_are_measured(frame: pd.DataFrame) -> pd.DataFrame:
-    """Mean NLL of every run by split, for the splits of which every data set has every run."""
+    """Mean NLL of every run by split, for splits that are complete for all data sets."""
     table = frame.pivot_table(index="split", columns=["method", "data_set"], values="nll")
     complete = table.reindex(columns=pd.MultiIndex.from_product([RUNS, ROWS])).dropna()
     means = complete.T.groupby(level=0).mean().T[list(RUNS)]

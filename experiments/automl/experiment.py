@@ -1,4 +1,4 @@
-"""The AutoGluon experiment, as the runner needs it. Needs the extra `autogluon`."""
+"""The AutoGluon experiment, for the runner. Needs the extra `autogluon`."""
 
 from __future__ import annotations
 
@@ -12,8 +12,7 @@ from experiments.automl.published import ROWS
 from experiments.classification.experiment import Classification, scored
 from experiments.runner.records import Record, Unit
 
-# As the paper's authors ran it (facts H1), without the models that need torch; no single fit may
-# take for ever on a few hundred rows.
+# As the paper's authors ran it, but without the models that need torch, and with a time limit.
 FIT = {
     "presets": ["medium_quality", "optimize_for_deployment"],
     "excluded_model_types": ["NN_TORCH", "FASTAI"],
@@ -23,10 +22,10 @@ RUNS: dict[str, dict[str, Any]] = {
     "base": {"n_draws": 1, "n_refits": 0},
     "bootstrap": {"method": "bootstrap"},
     "martingale": {},
-    # fewer imputed labels, for better predictions; as a posterior it is too narrow
+    # fewer imputed labels, for better predictions; too narrow as a posterior
     "martingale, n/4": {"schedule": nb.Schedule.arithmetic(horizon=0.25, block=0.25)},
 }
-LABEL = "the class"  # no column of the data is called that
+LABEL = "the class"  # not the name of any column
 
 
 @dataclass(frozen=True)
@@ -40,20 +39,20 @@ class AutoML(Classification):
 
     @property
     def settings(self) -> Mapping[str, Any]:
-        """What the records depend on."""
+        """Settings that the records depend on."""
         return {"n_draws": self.n_draws, **FIT}
 
     def methods(self, unit: Unit) -> Sequence[str]:
-        """No tuning: AutoGluon does its own."""
+        """All methods; no tuning, because AutoGluon tunes itself."""
         return self.measured
 
     def measure(self, unit: Unit, method: str, done: Mapping[str, Record]) -> Record:
-        """Fit, keep predictions at the test rows alone, and score them."""
+        """Fit, keep only predictions at the test rows, and score them."""
         from autogluon.tabular import TabularPredictor
 
         split = self.split(unit)
         run: dict[str, Any] = {"n_draws": self.n_draws, **RUNS[method]}
-        with TemporaryDirectory() as folder:  # AutoGluon makes one, though nothing comes into it
+        with TemporaryDirectory() as folder:  # AutoGluon would create one, although it stays empty
             predictor = TabularPredictor(
                 LABEL, problem_type="multiclass", eval_metric="log_loss", path=folder
             )

@@ -1,4 +1,4 @@
-"""What the paper printed of AutoGluon, under the right names (see classification/published.py)."""
+"""Published results of AutoGluon, with corrected names (see classification/published.py)."""
 
 METHODS = ("base", "bootstrap", "martingale")
 # true name: NLL of AutoGluon 1.0.0 alone, with bagging, with the martingale posterior (20 draws)

@@ -1,4 +1,4 @@
-"""The classification experiment, as the runner needs it."""
+"""The classification experiment, for the runner."""
 
 from __future__ import annotations
 
@@ -82,17 +82,17 @@ class Classification:
 
     @property
     def settings(self) -> Mapping[str, Any]:
-        """What the records depend on."""
+        """Settings that the records depend on."""
         return {"n_draws": self.n_draws}
 
     @property
     def units(self) -> Sequence[Unit]:
-        """Splits in turn, as the paper numbers them."""
+        """Splits in turn, with the paper's numbers."""
         seeds = range(FIRST_SPLIT, FIRST_SPLIT + self.n_splits)
         return [Unit(name, seed) for seed in seeds for name in self.data_sets]
 
     def methods(self, unit: Unit) -> Sequence[str]:
-        """Hyperparameters first, then everything; BART only where there are two classes."""
+        """Tuning first, then all methods; BART only for two classes."""
         two_classes = load(unit.data_set, self.data_dir)[1].nunique() == 2
         return (TUNING, *(name for name in self.measured if name != "bart" or two_classes))
 
@@ -117,7 +117,7 @@ class Classification:
         return data_hash(unit.data_set, self.data_dir)
 
     def split(self, unit: Unit) -> Split:
-        """The rows of a replication, classes as 0, 1, ..."""
+        """Rows of a replication, with classes 0, 1, ..."""
         inputs, outcome = load(unit.data_set, self.data_dir)
         codes = np.unique(outcome.astype(str), return_inverse=True)[1]
         return split_in_three(inputs, codes, unit.split)

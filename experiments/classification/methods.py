@@ -1,7 +1,7 @@
-"""Methods: XGBoost alone, and with each way to get a posterior of it.
+"""Methods: XGBoost alone, and with each kind of posterior.
 
-Every method trains on the same 60 % of the rows and may use the same 20 % to choose settings; all
-give class probabilities at the test rows.
+Every method trains on the same 60 % of the rows and may use the same 20 % to choose settings. All
+return class probabilities at the test rows.
 """
 
 from __future__ import annotations
@@ -35,8 +35,8 @@ PEERS = ("random_forest", "ngboost", "catboost", "bart")  # in peers.py
 def choose_hyperparameters(split: Split) -> dict[str, Any]:
     """The setting of the paper's grid with the best log score by cross-validation.
 
-    Folds are of the training and validation rows together, each stopped and scored on the fold
-    left out: the test rows are never seen, and one small validation set does not decide alone.
+    Folds are of the training and validation rows together; fits are stopped and scored on the fold
+    left out. The test rows are not used, and no single small validation set decides the choice.
     """
     rows = pd.concat([split.X_train, split.X_validation])
     labels = np.concatenate([split.y_train, split.y_validation])
@@ -59,7 +59,7 @@ def boosted_trees(chosen: Mapping[str, Any], **options: Any) -> XGBClassifier:
         **{name: chosen[name] for name in SETTING},
         early_stopping_rounds=STOP_AFTER,
         enable_categorical=True,
-        max_bin=64,  # faster than 256, and many for about 1,000 rows
+        max_bin=64,  # faster than 256, and enough for about 1,000 rows
         n_jobs=1,
         **options,
     )
@@ -80,8 +80,8 @@ def posterior(
 ) -> Probabilities:
     """Mean prediction of posterior draws of XGBoost, with the library's defaults.
 
-    XGBoost as configured has no randomness, so that an ensemble of it is the base model;
-    "stochastic" methods draw rows and columns at random.
+    XGBoost is not random as configured, so an ensemble of it equals the base model; "stochastic"
+    methods sample rows and columns.
     """
     stochastic = method.startswith("stochastic_")
     model = nb.PosteriorClassifier(

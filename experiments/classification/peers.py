@@ -1,4 +1,4 @@
-"""Peers: other models with class probabilities, on the same rows as XGBoost."""
+"""Peers: other probabilistic classifiers, on the same rows as XGBoost."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ LEAF_SIZES = (1, 2, 5, 10, 20)
 
 
 def random_forest(split: Split, seed: int) -> Probabilities:
-    """500 trees; smallest leaf and share of features chosen on the validation rows."""
+    """500 trees; minimum leaf size and share of features chosen on the validation rows."""
     fitted = []
     for leaf, features in itertools.product(LEAF_SIZES, ("sqrt", 0.5)):
         forest = RandomForestClassifier(
@@ -37,7 +37,7 @@ def random_forest(split: Split, seed: int) -> Probabilities:
         )
         model = make_pipeline(_plain_numbers(), forest).fit(split.X_train, split.y_train)
         probabilities = model.predict_proba(split.X_validation)
-        # a class that no tree gives any share would make one row decide alone
+        # a probability of 0 would make one row decide the choice
         fitted.append((log_score(split.y_validation, _positive(probabilities)), model))
     best = min(fitted, key=lambda each: each[0])[1]
     return _positive(best.predict_proba(split.X_test))
@@ -46,7 +46,7 @@ def random_forest(split: Split, seed: int) -> Probabilities:
 def ngboost(split: Split, seed: int) -> Probabilities:
     """Natural-gradient boosting of a categorical distribution, at its best validation round.
 
-    Its default learning rate: with larger ones its line search overshoots after a few rounds.
+    Uses the default learning rate, because the line search overshoots with larger ones.
     """
     n_classes = len(np.unique(split.y_train))
     columns = _plain_numbers().fit(split.X_train)
@@ -69,7 +69,7 @@ def ngboost(split: Split, seed: int) -> Probabilities:
 
 
 def catboost(split: Split, seed: int) -> Probabilities:
-    """CatBoost, its own learning rate, categories as they are, stopped on the validation rows."""
+    """CatBoost with its default learning rate and native categories, with early stopping."""
     train, validation, test = (
         _with_text_categories(x) for x in (split.X_train, split.X_validation, split.X_test)
     )
@@ -121,7 +121,7 @@ PREDICT: dict[str, Callable[[Split, int], Probabilities]] = {
 
 
 def _plain_numbers() -> Any:
-    """Columns for models that take numbers only: categories as codes, gaps filled."""
+    """Encode categories and impute missing values, for models that need numbers."""
     codes = OrdinalEncoder(handle_unknown="use_encoded_value", unknown_value=-1)
     return make_column_transformer(
         (
@@ -136,7 +136,7 @@ def _plain_numbers() -> Any:
 
 
 def _with_text_categories(x: pd.DataFrame) -> pd.DataFrame:
-    """CatBoost takes categories as text, without gaps."""
+    """Categories as text without missing values, as CatBoost requires."""
     names = x.select_dtypes("category").columns
     return x.assign(
         **{name: x[name].astype(object).fillna("missing").astype(str) for name in names}
@@ -144,6 +144,6 @@ def _with_text_categories(x: pd.DataFrame) -> pd.DataFrame:
 
 
 def _positive(probabilities: Probabilities) -> Probabilities:
-    """Keep a class that a model rules out possible: its log score would be infinite."""
+    """Bound probabilities away from 0, where the log score is infinite."""
     kept = np.maximum(probabilities, 1e-6)
     return np.asarray(kept / kept.sum(axis=1, keepdims=True))

@@ -1,8 +1,8 @@
-"""What the paper printed, under the right names.
+"""Published results, with corrected names.
 
-From the row called `vowel` on, the paper's tables carry the name of another data set, and half of
-the data sets were read with the row number as a feature (experiment_facts.md, section G). Only the
-15 data sets below are sound; they are listed here under their true names.
+From the row `vowel` on, the rows of the paper's tables have the name of another data set, and half
+of the data sets were read with the row number as a feature. Only the 15 data sets below are valid;
+they are listed under their true names.
 """
 
 METHODS = ("base", "bootstrap", "martingale")

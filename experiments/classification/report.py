@@ -1,4 +1,4 @@
-"""Report: tables and pictures of the classification experiment."""
+"""Report: tables and figures of the classification experiment."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ OURS = "martingale"
 
 
 def write_report(records: Records, folder: Path) -> None:
-    """Write ``report.md`` and its pictures into a folder."""
+    """Write ``report.md`` and its figures to a folder."""
     frame = records.frame()
     parts = [
         "# Classification: results",
@@ -142,7 +142,7 @@ def _measured(frame: pd.DataFrame, methods: tuple[str, ...]) -> list[str]:
 
 
 def _complete(frame: pd.DataFrame, methods: tuple[str, ...]) -> list[str]:
-    """Methods measured wherever ours is, so that no table is cut down by an unfinished one."""
+    """Methods measured on as many splits as ours, so that unfinished ones do not shorten tables."""
     times = frame["method"].value_counts()
     return [name for name in methods if times.get(name, 0) >= times[OURS]]
 

@@ -1,1 +1,1 @@
-"""Do intervals of a boosted tree's prediction cover? Measured where the truth is known."""
+"""Coverage of intervals of a boosted tree's prediction, where the truth is known."""

@@ -24,7 +24,7 @@ SHOWN = (
 
 
 def write_report(records: Records, folder: Path) -> None:
-    """Coverage and width by truth, over sizes and replications, and by size."""
+    """Write coverage and width by truth and by size."""
     frame = records.frame()
     frame[["truth", "n"]] = frame["data_set"].str.extract(r"(.*), n=(\d+)")
     frame["n"] = frame["n"].astype(int)

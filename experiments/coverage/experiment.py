@@ -22,7 +22,7 @@ Array = NDArray[np.float64]
 SIZES = (200, 400, 2_000)
 NAMES = tuple(f"{name}, n={n}" for n in SIZES for name in TRUTHS)
 METHODS = ("martingale", "bootstrap", "bart")
-# rounds are chosen by early stopping, on a quarter of the rows
+# early stopping on a quarter of the rows chooses the number of rounds
 TREES = {"max_depth": 3, "learning_rate": 0.1, "n_estimators": 500, "early_stopping_rounds": 20}
 VALIDATION = 0.25
 N_POINTS = 500
@@ -41,7 +41,7 @@ class Coverage:
 
     @property
     def settings(self) -> Mapping[str, Any]:
-        """What the records depend on."""
+        """Settings that the records depend on."""
         return {"n_draws": self.n_draws, **TREES}
 
     @property
@@ -55,7 +55,7 @@ class Coverage:
         return [name for name in self.measured if name != "bart" or bart]
 
     def measure(self, unit: Unit, method: str, done: Mapping[str, Record]) -> Record:
-        """Draw data, fit, and see what the intervals at fresh points cover."""
+        """Simulate data, fit, and measure the coverage of intervals at new points."""
         truth = _truth(unit)
         rng = np.random.default_rng(_seed(unit))
         X = truth.inputs(_n(unit), rng)

@@ -14,7 +14,7 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Truth:
-    """What data is simulated from.
+    """A distribution to simulate data from.
 
     Attributes
     ----------

@@ -21,7 +21,7 @@ from experiments.runner.reports import save_report
 from experiments.runner.tables import markdown
 from nearbayes.draws.credible import Functional
 
-# the paper's setting (facts H1); it made 400 draws
+# as in the paper, which used 400 draws
 TREES = {"max_depth": 7, "n_estimators": 200, "learning_rate": 0.15}
 PAIR = ("marital-status", "relationship")
 N_SHOWN = 5
@@ -82,7 +82,7 @@ def report(kept: Record, folder: Path) -> None:
 
 
 def _picture(draws: pd.DataFrame) -> plt.Figure:
-    """Each importance along the diagonal, each pair below it."""
+    """Histograms of importances on the diagonal, scatter plots of pairs below it."""
     size = draws.shape[1]
     figure, axes = plt.subplots(size, size, figsize=(9, 9), layout="constrained")
     for (row, column), ax in np.ndenumerate(axes):

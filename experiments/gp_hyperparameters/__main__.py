@@ -19,11 +19,17 @@ from experiments.runner.reports import save_report
 from experiments.runner.tables import markdown, n_splits
 from nearbayes.metrics import rank_table
 
-REPRODUCIBLE = ("power", "protein", "kin8nm", "naval", "winewhite")  # facts F3
+REPRODUCIBLE = (
+    "power",
+    "protein",
+    "kin8nm",
+    "naval",
+    "winewhite",
+)  # where the paper can be reproduced
 
 
 def write_report(records: Records, folder: Path) -> None:
-    """Ranks beside the paper's, empirical Bayes beside the paper's, then every data set."""
+    """Write ranks and empirical Bayes beside the paper's, then every data set."""
     frame = records.frame()
     parts = [
         "# Hyperparameter learning for GP regression: results",
@@ -68,7 +74,7 @@ def _section(frame: pd.DataFrame, n: int, methods: Sequence[str]) -> list[str]:
 
 
 def _ranks(frame: pd.DataFrame, n: int, martingale: str) -> pd.DataFrame:
-    """Average ranks of the paper's four methods, of all but the bootstrap, and the paper's."""
+    """Average ranks of the four methods, of all but the bootstrap, and those of the paper."""
     four = [*PAPERS[:-1], martingale]
     table = pd.DataFrame(index=pd.Index(four, name="method"))
     for metric in METRICS:
@@ -90,7 +96,7 @@ def _average_rank(frame: pd.DataFrame, metric: str, methods: Sequence[str]) -> p
 def _paired(
     frame: pd.DataFrame, metric: str, methods: Sequence[str]
 ) -> list[tuple[str, pd.DataFrame]]:
-    """Scores of every data set, splits down; only splits that all methods have."""
+    """Scores of every data set, one row per split; only splits that all methods have."""
     scores = frame.pivot(index=["data_set", "split"], columns="method", values=metric)
     complete = scores[list(methods)].dropna()
     return [(str(name), part) for name, part in complete.groupby("data_set")]
@@ -125,7 +131,7 @@ def _scores(
         part = frame[frame["data_set"] == f"{name}-{n}"]
         found = part.groupby("method")[metric].agg(centre)
         paper = published(f"{name}-{n}", metric)
-        if PAPERS[-1] not in methods:  # the paper's had inputs from a density estimate
+        if PAPERS[-1] not in methods:  # the paper used inputs from a density estimate
             paper["martingale, urn"] = paper[PAPERS[-1]]
         rows[name] = {
             method: f"{found[method]:.4g}" + (f" ({paper[method]:g})" if method in paper else "")

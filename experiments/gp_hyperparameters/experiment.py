@@ -1,4 +1,4 @@
-"""The experiment, as the runner needs it."""
+"""The experiment, for the runner."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ METHODS = (
     *("empirical bayes", "bootstrap", "ensemble", "martingale", "martingale, urn"),
     *("martingale, imputed rows", "martingale, urn, imputed rows"),
 )
-TEST_SHARE = 0.2  # what the paper's standard deviations look like (facts F3)
+TEST_SHARE = 0.2  # consistent with the paper's standard deviations
 SCHEDULE = nb.Schedule.arithmetic(horizon=4.0, block=0.25)
 PROCESS: dict[str, Any] = {"kernel": "matern32", "variance": 1.0, "noise_floor": 0.01}
 
 
 @dataclass(frozen=True)
 class GPHyperparameters:
-    """Empirical Bayes alone, and with posteriors of it, on small parts of nine data sets."""
+    """Empirical Bayes alone and with posteriors, on small samples of nine data sets."""
 
     data_sets: tuple[str, ...] = DATA_SETS
     measured: tuple[str, ...] = METHODS
@@ -44,12 +44,12 @@ class GPHyperparameters:
 
     @property
     def settings(self) -> Mapping[str, Any]:
-        """What the records depend on."""
+        """Settings that the records depend on."""
         return {"n_draws": self.n_draws, "test_share": TEST_SHARE, **PROCESS}
 
     @property
     def units(self) -> Sequence[Unit]:
-        """Splits in turn; a fifth of them with 300 rows, which take longer."""
+        """Splits in turn; only a fifth of them for 300 rows, which take longer."""
         return [
             Unit(name, split)
             for split in range(self.n_splits)
@@ -58,7 +58,7 @@ class GPHyperparameters:
         ]
 
     def methods(self, unit: Unit) -> Sequence[str]:
-        """All; kernel density inputs only with 75 rows, as 300 become 1,500 for every draw."""
+        """All methods; kernel density inputs only for 75 rows, as 300 would become 1,500."""
         return [
             method
             for method in self.measured
@@ -83,7 +83,7 @@ class GPHyperparameters:
         return data_hash(unit.data_set.partition("-")[0], self.data_dir)
 
     def split(self, unit: Unit) -> tuple[Array, Array, Array, Array]:
-        """Rows to test on, and n of the others to train on."""
+        """Test rows, and n of the others as training rows."""
         name, _, n = unit.data_set.partition("-")
         inputs, outcome = load(name, self.data_dir)
         X, y = inputs.to_numpy(np.float64), outcome.to_numpy(np.float64)

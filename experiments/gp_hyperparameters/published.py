@@ -1,4 +1,4 @@
-"""What the paper printed (tbl:gp-full): centres over 50 splits, which are medians (facts F3)."""
+"""Published results (tbl:gp-full): medians over 50 splits."""
 
 from __future__ import annotations
 

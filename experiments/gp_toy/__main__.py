@@ -29,8 +29,8 @@ Array = NDArray[np.float64]
 NOISE = 0.8  # variance .64
 SCHEDULE = nb.Schedule.arithmetic(horizon=6.0, block=0.05)
 GRID = np.linspace(-3, 9, 241)
-NEAR = 0.1  # of a row: the data region
-FAR = 1.0  # beyond all rows: out of distribution
+NEAR = 0.1  # largest distance to a row in the data region
+FAR = 1.0  # smallest distance to all rows out of distribution
 BOX = (0.0, 6.0)
 FILE = Path("gp") / "snelson1d.parquet"  # in the folder of the data
 

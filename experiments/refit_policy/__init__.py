@@ -1,1 +1,1 @@
-"""Which schedule, and which way to refit, suits boosted trees (docs/design.md)."""
+"""Which schedule and refit policy is best for boosted trees (docs/design.md)."""

@@ -20,7 +20,7 @@ from experiments.runner.tables import against, markdown, n_splits, summary
 
 
 def write_report(records: Records, folder: Path) -> None:
-    """Schedules compared, then policies with the default schedule."""
+    """Compare schedules, then policies with the default schedule."""
     frame = records.frame()
     splits = n_splits(frame, RefitPolicy.measured)
     metrics = {"nll": "less", "accuracy": "greater", "brier": "less"}

@@ -28,15 +28,15 @@ POLICIES = {
     "fixed rounds": FixedRounds,
     "extended validation": ExtendedValidation,
 }
-# Bins of the first fit and of refits: XGBoost's own default at all of them; or what the library
-# does where the user says nothing, which is that at the first fit and fewer at refits. Else 64.
+# Number of bins: XGBoost's default in all fits; or not set, which gives XGBoost's default in the
+# first fit and fewer bins in refits. Other methods use 64.
 BINS = {"256 bins": 256, "bins not set": None}
 BASELINES = ("base", "bootstrap")
 
 
 @dataclass(frozen=True)
 class RefitPolicy(Classification):
-    """The splits and hyperparameters of the classification experiment, other methods."""
+    """The splits and hyperparameters of the classification experiment, with other methods."""
 
     data_sets: tuple[str, ...] = QUICK_DATA_SETS
     measured: tuple[str, ...] = (*BASELINES, *SCHEDULES, *POLICIES, *BINS)
@@ -44,7 +44,7 @@ class RefitPolicy(Classification):
     n_draws: int = 16
 
     def methods(self, unit: Unit) -> Sequence[str]:
-        """Hyperparameters first, then everything."""
+        """Tuning first, then all methods."""
         return (TUNING, *self.measured)
 
     def measure(self, unit: Unit, method: str, done: Mapping[str, Record]) -> Record:

@@ -1,4 +1,4 @@
-"""Ways to refit boosted trees that the library does not use, to compare with the one it does."""
+"""Alternative refit policies for boosted trees, to compare with the library's."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from nearbayes.predictives.predictive import CategoricalPredictive
 
 
 class RawWeights(ClassifierAlgorithm):
-    """Imputed rows count in full, so that penalties and smallest leaves lose their strength."""
+    """Imputed rows count in full, so penalties and minimum leaf sizes become weaker."""
 
     def refit(self, data: Data, new: Block, model: Any, rng: np.random.Generator) -> Any:
         """Fit as if all rows were real."""
@@ -28,7 +28,7 @@ class FixedRounds(ClassifierAlgorithm):
     """The number of rounds is chosen once, by the first fit."""
 
     def refit(self, data: Data, new: Block, model: Any, rng: np.random.Generator) -> Any:
-        """Fit as many rounds as the model before had."""
+        """Fit as many rounds as the last model."""
         stopped = model.early_stopping_rounds is not None
         rounds = model.best_iteration + 1 if stopped else model.n_estimators
         fixed = fitting_of(
@@ -40,7 +40,7 @@ class FixedRounds(ClassifierAlgorithm):
 
 @dataclass(frozen=True)
 class WithValidation:
-    """A fitted model and the real and imputed rows that it was stopped on."""
+    """A fitted model, and the real and imputed rows used for its early stopping."""
 
     model: Any
     validation: Data
@@ -56,7 +56,7 @@ class WithValidation:
 
 
 class ExtendedValidation(ClassifierAlgorithm):
-    """Validation rows are imputed, too, as the paper's authors do (facts H1)."""
+    """Validation rows are imputed too, as the paper's authors do."""
 
     def fit(self, data: Data, rng: np.random.Generator) -> WithValidation:
         """Stop on the real validation rows."""
@@ -66,7 +66,7 @@ class ExtendedValidation(ClassifierAlgorithm):
     def refit(
         self, data: Data, new: Block, model: WithValidation, rng: np.random.Generator
     ) -> WithValidation:
-        """Impute validation rows in proportion, and stop on all of them."""
+        """Impute validation rows in proportion, and use all of them for early stopping."""
         size = round(new.size * model.validation.n / data.n)
         x = Urn().sample(model.validation, size, rng)
         y = CategoricalPredictive(self.predict(model, x.distinct)).sample(x, rng)

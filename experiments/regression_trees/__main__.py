@@ -27,7 +27,7 @@ SCORES = {
 
 
 def write_report(records: Records, folder: Path) -> None:
-    """Each score by data set and method, widths against MAPIE's, then kinds of noise."""
+    """Write each score by data set and method, widths against MAPIE's, and kinds of noise."""
     frame = records.frame()
     parts = [
         "# Predictive intervals for regression: results",

@@ -1,4 +1,4 @@
-"""The regression experiment, as the runner needs it."""
+"""The regression experiment, for the runner."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class RegressionTrees:
 
     @property
     def settings(self) -> Mapping[str, Any]:
-        """What the records depend on."""
+        """Settings that the records depend on."""
         return {"n_draws": self.n_draws, "most_rows": MOST_ROWS}
 
     @property
@@ -54,7 +54,7 @@ class RegressionTrees:
         return [Unit(name, seed) for seed in seeds for name in self.data_sets]
 
     def methods(self, unit: Unit) -> Sequence[str]:
-        """Hyperparameters first, then everything."""
+        """Tuning first, then all methods."""
         return (TUNING, *self.measured)
 
     def measure(self, unit: Unit, method: str, done: Mapping[str, Record]) -> Record:
@@ -73,7 +73,7 @@ class RegressionTrees:
         return data_hash(unit.data_set, self.data_dir)
 
     def split(self, unit: Unit) -> Split:
-        """The rows of a replication; of large data sets 2,000 at random."""
+        """Rows of a replication; a random sample of 2,000 for larger data sets."""
         inputs, outcome = load(unit.data_set, self.data_dir)
         rng = np.random.default_rng(unit.split)
         rows = rng.permutation(len(outcome))[:MOST_ROWS]
@@ -81,7 +81,7 @@ class RegressionTrees:
 
 
 def scored(y: Array, predicted: methods.Predicted) -> Record:
-    """CRPS, NLPD, and coverage and width of 90 % intervals, as they are and at 90 %."""
+    """CRPS, NLPD, and coverage and width of 90 % intervals, also scaled to cover 90 %."""
     bounds = predicted.interval
     record: dict[str, float] = {
         "coverage": float(coverage(y, bounds)),
@@ -96,13 +96,13 @@ def scored(y: Array, predicted: methods.Predicted) -> Record:
 
 
 def reach(y: Array, bounds: Array, level: float) -> float:
-    """Factor for the half-widths of intervals that makes them cover a share of these y."""
+    """Factor of the half-widths with which intervals cover a share `level` of these y."""
     middle, half = bounds.mean(axis=1), (bounds[:, 1] - bounds[:, 0]) / 2
     return float(np.quantile(np.abs(y - middle) / half, level))
 
 
 def crps_of_quantiles(y: Array, quantiles: Array) -> float:
-    """Twice the mean pinball loss over levels, which tends to the CRPS."""
+    """Twice the mean pinball loss over the levels, an approximation of the CRPS."""
     error = y[:, None] - quantiles
     loss = np.maximum(methods.LEVELS * error, (methods.LEVELS - 1) * error)
     return float(2 * loss.mean())

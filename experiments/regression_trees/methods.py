@@ -1,7 +1,7 @@
-"""Methods: each gives quantiles of y at the test rows, and log densities of y if it has any.
+"""Methods: each returns quantiles of y at the test rows, and log densities of y if available.
 
-Every method has the same training and validation rows. Boosted trees stop early on the validation
-rows, at every fit; a forest, which has nothing to stop, trains on both.
+Every method gets the same training and validation rows. Boosted trees use the validation rows for
+early stopping, in every fit; a forest trains on both.
 """
 
 from __future__ import annotations
@@ -35,12 +35,12 @@ PEERS = ("mapie", "ngboost", "quantile_forest")
 
 
 class Predicted(NamedTuple):
-    """What a method says of y at the test rows; None for what it does not say.
+    """Predictions of y at the test rows; None for what a method does not provide.
 
     Attributes
     ----------
     interval : array of shape (n_rows, 2)
-        Of 90 %.
+        90 % intervals.
     quantiles : array of shape (n_rows, 100), optional
     log_density : array of shape (n_rows,), optional
     """
@@ -80,12 +80,12 @@ def stopping(split: Split) -> dict[str, Any]:
 def posterior(
     method: str, split: Split, chosen: Mapping[str, Any], n_draws: int, seed: int
 ) -> Predicted:
-    """Posterior draws of XGBoost with noise around them."""
+    """Posterior draws of XGBoost with noise."""
     run: dict[str, Any] = {"n_draws": n_draws, **POSTERIORS[method]}
     model = nb.PosteriorRegressor(
         boosted_trees(chosen["max_depth"]),
         random_state=seed,
-        calibration=None,  # it is for the regression function; these are intervals of y
+        calibration=None,  # for intervals of the regression function only; these are of y
         on_error="raise",
         progress=False,
         **run,
@@ -98,7 +98,7 @@ def posterior(
 
 
 def mapie(split: Split, chosen: Mapping[str, Any], seed: int) -> Predicted:
-    """CV+ around XGBoost."""
+    """CV+ for XGBoost."""
     from mapie.regression import CrossConformalRegressor
 
     model = CrossConformalRegressor(

@@ -1,4 +1,4 @@
-"""Why noise is learned as it is: ``python -m experiments.regression_trees.noise_shape``.
+"""Compare kinds of noise: ``python -m experiments.regression_trees.noise_shape``.
 
 Coverage of 90 % intervals around one fit, with normal noise and with resampled residuals, learned
 from 5 and from 10 folds; on the splits of the experiment, a few minutes in all.
@@ -18,7 +18,7 @@ from experiments.regression_trees.methods import boosted_trees, choose_hyperpara
 from experiments.runner.datasets import DEFAULT_FOLDER, Split
 
 Array = NDArray[np.float64]
-NORMAL = 1.6449  # standard deviations on either side that hold 90 %
+NORMAL = 1.6449  # half-width of a 90 % interval, in standard deviations
 
 
 def covered(split: Split, n_folds: int) -> tuple[float, float]:

@@ -1,1 +1,1 @@
-"""The shared runner: measures, writes one record at a time, resumes, makes tables and pictures."""
+"""The shared runner: measures, writes records, resumes, makes tables and figures."""

@@ -1,4 +1,4 @@
-"""Command line that experiments share."""
+"""Shared command line of the experiments."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from experiments.runner.run import Runner
 def run_or_report(
     description: str | None, published: Any, results: Path, report: Callable[[Records, Path], None]
 ) -> int:
-    """Run an experiment, or make tables and pictures of its records; give the failures.
+    """Run an experiment, or make tables and figures; return the number of failures.
 
     Parameters
     ----------
@@ -30,7 +30,7 @@ def run_or_report(
     results : Path
         Folder of the records.
     report : callable
-        ``report(records, folder)`` writes what is to be read.
+        ``report(records, folder)`` writes the report.
     """
     options = _parse(description, results, published)
     experiment = type(published)(

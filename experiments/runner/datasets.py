@@ -19,7 +19,7 @@ DEFAULT_FOLDER = Path("../shared/data")
 
 
 class Split(NamedTuple):
-    """Rows to train on, to choose settings on, and to test on; outcomes as codes or numbers."""
+    """Rows for training, validation and testing; outcomes are codes or numbers."""
 
     X_train: pd.DataFrame
     y_train: NDArray[np.generic]
@@ -31,9 +31,9 @@ class Split(NamedTuple):
 
 @lru_cache(maxsize=2)
 def load(name: str, folder: Path = DEFAULT_FOLDER) -> tuple[pd.DataFrame, pd.Series]:
-    """Inputs and outcomes of a data set; text columns are categories. No row number, ever.
+    """Inputs and outcomes of a data set; text columns are categories.
 
-    Without a folder of that name the data set is fetched from OpenML.
+    If the folder does not exist, the data set is fetched from OpenML.
     """
     if not folder.exists():
         inputs, outcome = fetch_openml(name, version=1, return_X_y=True, as_frame=True)
@@ -70,7 +70,7 @@ def _entry(name: str, folder: Path) -> dict[str, Any]:
 
 
 def split_in_three(inputs: pd.DataFrame, outcome: NDArray[np.generic], seed: int) -> Split:
-    """60 % to train, 20 % to validate, 20 % to test, as the paper splits (facts H1)."""
+    """60 % for training, 20 % for validation, 20 % for testing, as in the paper."""
     X_rest, X_test, y_rest, y_test = train_test_split(
         inputs, outcome, test_size=0.2, random_state=seed
     )

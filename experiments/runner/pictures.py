@@ -1,4 +1,4 @@
-"""Pictures of records: methods against each other, and critical differences of their ranks."""
+"""Figures of records: scatter plots of two methods, and critical differences of ranks."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from nearbayes.metrics import rank_table
 
 
 def scatter(scores: pd.DataFrame, across: str, up: str, name: str, ax: Axes) -> Axes:
-    """One dot per data set; below the diagonal the method on the vertical axis is better."""
+    """One point per data set; the method on the vertical axis is better below the diagonal."""
     x, y = scores[across], scores[up]
     ends = [min(x.min(), y.min()) * 0.9, max(x.max(), y.max()) * 1.1]
     ax.plot(ends, ends, color="0.7", linewidth=1, zorder=0)
@@ -25,8 +25,8 @@ def scatter(scores: pd.DataFrame, across: str, up: str, name: str, ax: Axes) -> 
 
 
 def critical_differences(scores: pd.DataFrame, ax: Axes) -> Axes:
-    """Average ranks; methods that no Wilcoxon test (Holm-corrected) tells apart are joined."""
-    import scikit_posthocs  # of the extra `experiments`, and needed for this picture alone
+    """Average ranks; methods without significant difference (Wilcoxon, Holm) are joined."""
+    import scikit_posthocs  # in the extra `experiments`; only needed for this figure
 
     table = rank_table({name: scores[name] for name in scores})
     ranks = pd.Series(table.average_rank, index=list(scores))
@@ -39,6 +39,6 @@ def critical_differences(scores: pd.DataFrame, ax: Axes) -> Axes:
 
 
 def save(figure: plt.Figure, path: Path) -> None:
-    """Write a picture and forget it."""
+    """Save a figure and close it."""
     figure.savefig(path, dpi=120, bbox_inches="tight", metadata={"Software": None})
     plt.close(figure)

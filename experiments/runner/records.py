@@ -1,7 +1,7 @@
-"""Records: what was measured, one line of JSON per (data set, split, method).
+"""Records: results, one line of JSON per (data set, split, method).
 
-Lines are only ever added, each in one locked write, so any number of processes may write at once
-and a run may be killed at any time: at worst the last line is broken off, and is measured again.
+Lines are only appended, each in one locked write. So several processes may write at once, and a run
+may be killed at any time: at worst the last line is incomplete and is measured again.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ Record = dict[str, Any]
 
 
 class Unit(NamedTuple):
-    """One replication: what all methods are measured on."""
+    """One replication, on which all methods are measured."""
 
     data_set: str
     split: int
@@ -44,15 +44,15 @@ class Records:
         for line in self.path.read_text().splitlines():
             try:
                 yield json.loads(line)
-            except json.JSONDecodeError:  # broken off when a run was killed
+            except json.JSONDecodeError:  # incomplete because a run was killed
                 continue
 
     def of(self, unit: Unit) -> dict[str, Record]:
-        """What is known of a replication, by method."""
+        """Records of a replication, by method."""
         return {record["method"]: record for record in self if unit_of(record) == unit}
 
     def append(self, record: Record) -> None:
-        """Add a record for good: it is on the disk when this returns."""
+        """Append a record; it is on disk when this returns."""
         self.path.parent.mkdir(parents=True, exist_ok=True)
         line = json.dumps(record, allow_nan=True) + "\n"
         with self.path.open("a+b") as file:
@@ -64,7 +64,7 @@ class Records:
             os.fsync(file.fileno())
 
     def frame(self) -> pd.DataFrame:
-        """All records as a table; where one was measured twice, the last counts."""
+        """All records as a table; of repeated measurements, the last is used."""
         frame = pd.DataFrame(list(self))
         if frame.empty:
             raise FileNotFoundError(f"no records in {self.path}: run the experiment first.")
@@ -72,7 +72,7 @@ class Records:
 
 
 def unit_of(record: Record) -> Unit:
-    """The replication that a record belongs to."""
+    """The replication of a record."""
     return Unit(record["data_set"], record["split"])
 
 

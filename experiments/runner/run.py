@@ -1,6 +1,6 @@
-"""Run: measure every method on every replication, skip what is done, stop at any time.
+"""Run: measure every method on every replication; can be stopped and resumed at any time.
 
-An experiment says what there is to measure and measures one thing at a time; all else is here.
+An experiment lists what to measure and measures one method at a time; the runner does the rest.
 Replications are taken in turn (all data sets of the first split, then the second, ...), so that a
 run stopped early has about the same number of splits for every data set.
 """
@@ -32,14 +32,14 @@ class Experiment(Protocol):
 
     @property
     def settings(self) -> Mapping[str, Any]:
-        """Everything that a record depends on, apart from its key: written beside the records."""
+        """Settings that a record depends on, apart from its key; stored with the records."""
 
     @property
     def units(self) -> Sequence[Unit]:
-        """The replications, in the order to take them."""
+        """The replications, in the order to run them."""
 
     def methods(self, unit: Unit) -> Sequence[str]:
-        """What to measure on a replication, in order; later ones may use records of earlier."""
+        """Methods to measure, in order; later ones may use records of earlier ones."""
 
     def measure(self, unit: Unit, method: str, done: Mapping[str, Record]) -> Record:
         """Measure one method; `done` has the records of this replication so far."""
@@ -71,11 +71,11 @@ class Runner:
 
     @property
     def records(self) -> Records:
-        """Where the records are."""
+        """The records of the experiment."""
         return Records(self.folder / "records.jsonl")
 
     def run(self) -> int:
-        """Measure what is missing; give the number of measurements that failed."""
+        """Measure what is missing; return the number of failed measurements."""
         self._check_settings()
         os.environ.update(dict.fromkeys(THREAD_LIMITS, "1"))
         units = [unit for unit in self.experiment.units if self._missing(unit)]
@@ -127,7 +127,7 @@ class Runner:
         path, settings = self.folder / "settings.json", dict(self.experiment.settings)
         if path.exists() and (known := json.loads(path.read_text())) != settings:
             raise SystemExit(
-                f"{path} says {known}, but this run has {settings}: "
+                f"{path} has the settings {known}, but this run has {settings}: "
                 "use the same settings, or another --results folder."
             )
         self.folder.mkdir(parents=True, exist_ok=True)

@@ -14,13 +14,13 @@ Better = Literal["less", "greater"]
 
 
 def by_data_set(frame: pd.DataFrame, metric: str, methods: Sequence[str]) -> pd.DataFrame:
-    """Mean over splits, data sets down and methods across; only splits that all methods have."""
+    """Mean over splits by data set (rows) and method (columns), for splits with all methods."""
     scores = frame.pivot(index=["data_set", "split"], columns="method", values=metric)
     return scores[list(methods)].dropna().groupby("data_set").mean()
 
 
 def n_splits(frame: pd.DataFrame, methods: Sequence[str]) -> pd.Series:
-    """How many splits of each data set have all methods."""
+    """Number of splits of each data set that have all methods."""
     seconds = frame.pivot(index=["data_set", "split"], columns="method", values="seconds")
     return seconds[list(methods)].dropna().groupby("data_set").size()
 
@@ -46,7 +46,7 @@ def summary(
 def against(
     frame: pd.DataFrame, metric: str, method: str, others: Sequence[str], better: Better = "less"
 ) -> pd.DataFrame:
-    """One method against each other: wins, mean relative difference, one-sided p-value."""
+    """One method against others: wins, median relative difference, one-sided p-value."""
     rows = {}
     for other in others:
         scores = by_data_set(frame, metric, [method, other])

@@ -151,14 +151,14 @@ def test_exponential_is_gamma_of_shape_one():
 
 BAD = {
     "coin": (families.Bernoulli(), [0, 2], "data must be 0 or 1 for this family, got 2"),
-    "code": (families.Categorical(3), [0, 3], "whole numbers from 0 to 2 for this family, got 3"),
-    "half": (families.Categorical(3), [0.5], "whole numbers from 0 to 2 for this family, got 0.5"),
-    "negative": (families.Poisson(), [1, -1], "whole numbers, 0 or more for this family, got -1"),
-    "fraction": (families.Poisson(), [1.5], "whole numbers, 0 or more for this family, got 1.5"),
+    "code": (families.Categorical(3), [0, 3], "integers from 0 to 2 for this family, got 3"),
+    "half": (families.Categorical(3), [0.5], "integers from 0 to 2 for this family, got 0.5"),
+    "negative": (families.Poisson(), [1, -1], "integers of at least 0 for this family, got -1"),
+    "fraction": (families.Poisson(), [1.5], "integers of at least 0 for this family, got 1.5"),
     "zero": (families.Gamma(2.0), [1.0, 0.0], "data must be positive for this family, got 0"),
     "columns": (families.Poisson(), [[1, 2]], "data must be one column of numbers, got 2 columns"),
     "moments": (families.GaussianMeanVariance(), [[1, 2]], "must be one column of numbers"),
-    "wide": (families.Gaussian([1, 1]), [1.0], "must have 2 columns like the covariance, got 1"),
+    "wide": (families.Gaussian([1, 1]), [1.0], "must have 2 columns, the size of the cov"),
 }
 
 

@@ -280,14 +280,18 @@ def test_weights_are_repeated_rows():
 
 
 def test_too_little_time_is_said_so(temporary):
-    with pytest.raises(RuntimeError, match=r"no model with time_limit=0\.0001: give each fit"):
+    with pytest.raises(
+        RuntimeError, match=r"no model with time_limit=0\.0001: increase time_limit"
+    ):
         fitted(time_limit=0.0001)
     gc.collect()
     assert folders(temporary) == []
 
 
 def test_no_model_without_a_time_limit_is_said_so():
-    with pytest.raises(RuntimeError, match=r"no model with time_limit=None: see why with fit"):
+    with pytest.raises(
+        RuntimeError, match=r"no model with time_limit=None: find the reason with fit"
+    ):
         fitted(hyperparameters={"GBM": {"objective": "nonsense"}})
 
 
@@ -317,7 +321,7 @@ def test_a_fitted_predictor_is_refused():
     done = predictor().fit(
         FRAME.assign(target=THREE), hyperparameters=FOREST, num_cpus=1, verbosity=0
     )
-    with pytest.raises(ValueError, match="already fitted: give a new TabularPredictor"):
+    with pytest.raises(ValueError, match="got a fitted one: create a new one"):
         nb.PosteriorClassifier(done).fit(FRAME, THREE)
 
 

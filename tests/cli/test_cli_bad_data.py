@@ -31,9 +31,9 @@ UNREADABLE = {
     "empty": (b"", "is empty"),
     "blank lines": (b"\n \n\n", "is empty"),
     "header only": (b"a,b,y\n", "has a header but no rows"),
-    "one column": (b"a\n1\n2\n", "one column only, 'a'"),
+    "one column": (b"a\n1\n2\n", "only one column, 'a'"),
     "wrong encoding": (b"a,b,y\n1,\xe9\xe8,2\n", "is not utf-8-sig text"),
-    "NUL bytes": (b"a,b,y\n1,\0\0,2\n", "is not text"),
+    "NUL bytes": (b"a,b,y\n1,\0\0,2\n", "is not a text file"),
     "duplicate columns": (b"a,a,y\n1,2,3\n", "has the column 'a' more than once"),
     "long row": (b"a,b,y\n1,2,3\n1,2,3,4\n", "has 4 cells in line 3, but 3 in its header"),
     "short row": (b"a,b,y\n1,2,3\n\n1,2\n", "has 2 cells in line 4, but 3 in its header"),
@@ -51,7 +51,7 @@ def test_csv_that_cannot_be_read(tmp_path, capsys, data, says):
 def test_wrong_bytes_far_into_a_file(tmp_path, capsys):
     path = tmp_path / "data.csv"
     path.write_bytes(b"a,b,y\n" + b"1,2,3\n" * 20_000 + b"1,\xe9,3\n")
-    refused(capsys, "fit", path, "--target", "y", says="give --encoding, such as latin-1")
+    refused(capsys, "fit", path, "--target", "y", says="set --encoding, for example to latin-1")
 
 
 @pytest.mark.parametrize("name", ["d.csv.gz", "d.parquet", "d.feather", "d.arrow"])
@@ -74,15 +74,15 @@ def test_cut_off_gzip(tmp_path, capsys):
 
 def test_unknown_suffix_and_missing_file(tmp_path, capsys):
     path = text_file(tmp_path, "a,b,y\n1,2,3\n", "data.xlsx")
-    refused(capsys, "fit", path, "--target", "y", says="has the suffix '.xlsx'")
-    refused(capsys, "fit", tmp_path / "no.csv", "--target", "y", says="is not there")
-    refused(capsys, "fit", tmp_path, "--target", "y", says="is not there")
+    refused(capsys, "fit", path, "--target", "y", says="got '.xlsx'")
+    refused(capsys, "fit", tmp_path / "no.csv", "--target", "y", says="does not exist")
+    refused(capsys, "fit", tmp_path, "--target", "y", says="does not exist")
 
 
 def test_delimiters(tmp_path, capsys, fit):
     lines = ("a,b,y\n" + ROWS).replace(",", "#")
     path = text_file(tmp_path, lines)
-    refused(capsys, "fit", path, "--target", "y", says="name what separates the columns")
+    refused(capsys, "fit", path, "--target", "y", says="set the column separator")
     refused(capsys, "fit", path, "--target", "y", "--delimiter", "ab", says="one character")
     assert fit(path, "--delimiter", "#")[0] == 0
     for mark in ";\t|":
@@ -99,17 +99,20 @@ def test_encodings(tmp_path, capsys, fit):
 
 def test_target_that_is_not_there(tmp_path, capsys):
     path = text_file(tmp_path, "a,b,y\n" + ROWS)
-    refused(capsys, "fit", path, "--target", "z", says="--target 'z' is no column of the file")
+    refused(capsys, "fit", path, "--target", "z", says="one of 'a', 'b', 'y', got 'z'")
     refused(capsys, "fit", path, says="Missing option '--target'")
 
 
 BAD_TARGETS = {
-    "constant": (["one"] * 40, "is always 'one'"),
-    "constant number": (["1.5"] * 40, "always"),
+    "constant": (["one"] * 40, "has only one class, 'one'"),
+    "constant number": (["1.5"] * 40, "is constant"),
     "all missing": ([""] * 40, "is missing in every row"),
-    "different text": ([f"name {i}" for i in range(120)], "is it the right column?"),
-    "dates": (pd.date_range("2024-01-01", periods=120).astype(str), "is it the right column?"),
-    "one class of size": (["a"] * 37 + ["b", "c", "d"], "fewer than two classes"),
+    "different text": ([f"name {i}" for i in range(120)], "check --target"),
+    "dates": (pd.date_range("2024-01-01", periods=120).astype(str), "check --target"),
+    "one class of size": (
+        ["a"] * 37 + ["b", "c", "d"],
+        "must have two classes with at least 5 rows",
+    ),
 }
 
 
@@ -122,12 +125,14 @@ def test_targets_that_cannot_be_learned(tmp_path, capsys, values, says):
 def test_task_that_does_not_fit_the_target(tmp_path, capsys):
     path = csv_of(tmp_path, table("classification"))
     arguments = ("fit", path, "--target", "y", "--task", "regression")
-    refused(capsys, *arguments, says="is not made of numbers")
+    refused(capsys, *arguments, says="must hold numbers for regression")
 
 
 def test_too_few_rows(tmp_path, capsys):
     path = csv_of(tmp_path, table(n=15))
-    refused(capsys, "fit", path, "--target", "y", *QUICK, says="rows are too few to learn from")
+    refused(
+        capsys, "fit", path, "--target", "y", *QUICK, says="at least 20 training rows are needed"
+    )
 
 
 def test_rare_classes_and_missing_targets_are_left_out_and_said(tmp_path, fit):
@@ -137,7 +142,7 @@ def test_rare_classes_and_missing_targets_are_left_out_and_said(tmp_path, fit):
     code, out, _ = fit(csv_of(tmp_path, frame))
     assert code == 0
     assert "3 rows without a target left out" in out
-    assert "2 rows left out, of classes too rare: 'rare'" in out
+    assert "2 rows of rare classes left out: 'rare'" in out
     assert "classification (2 classes)" in out
 
 
@@ -164,22 +169,22 @@ def test_odd_columns_are_treated_as_said(tmp_path, fit):
     assert code == 0
     assert "empty │ left out │ │ all missing" in out
     assert "constant │ left out │ │ always 'same'" in out
-    assert "unique │ left out │ │ text that is different in every row" in out
-    assert "infinite │ number │ │ 2 no number, so missing" in out
-    assert "mixed │ number │ │ 1 missing; 1 no number, so missing" in out
+    assert "unique │ left out │ │ a different text in every row" in out
+    assert "infinite │ number │ │ 2 not a number: missing" in out
+    assert "mixed │ number │ │ 1 missing; 1 not a number: missing" in out
     assert "when │ date" in out
     assert "moment │ date" in out
 
 
 def test_columns_that_say_nothing_at_all(tmp_path, capsys):
     frame = pd.DataFrame({"a": 1, "b": np.nan, "y": np.arange(40.0) / 3})
-    refused(capsys, "fit", csv_of(tmp_path, frame), "--target", "y", says="no column but the")
+    refused(capsys, "fit", csv_of(tmp_path, frame), "--target", "y", says="no column besides the")
 
 
 def test_row_numbers_without_a_name_are_left_out(tmp_path, fit):
     table().to_csv(tmp_path / "data.csv")
     _, out, _ = fit(tmp_path / "data.csv")
-    assert "left out │ │ no name, and different in every row: row numbers" in out
+    assert "left out │ │ no name and a different value in every row" in out
 
 
 def test_inputs_of_one_name_are_refused(tmp_path, capsys):
@@ -198,7 +203,7 @@ def model(tmp_path_factory):
 def test_file_to_predict_that_lacks_columns(model, tmp_path, capsys):
     data = csv_of(tmp_path, table().drop(columns=["x", "when"]))
     arguments = ("predict", model, data, "-o", tmp_path / "out.csv")
-    refused(capsys, *arguments, says="lacks columns that the model was trained on: 'x', 'when'")
+    refused(capsys, *arguments, says="lacks columns that were used in training: 'x', 'when'")
     assert not (tmp_path / "out.csv").exists()
 
 
@@ -206,7 +211,7 @@ def test_file_to_predict_that_lacks_columns(model, tmp_path, capsys):
 def test_file_to_predict_with_text_for_numbers_or_dates(model, tmp_path, capsys, column):
     data = csv_of(tmp_path, table().assign(**{column: "text"}))
     arguments = ("predict", model, data, "-o", tmp_path / "out.csv")
-    refused(capsys, *arguments, says=f"column {column!r} held")
+    refused(capsys, *arguments, says=f"column {column!r} must hold")
 
 
 def test_surprises_in_a_file_to_predict_are_said(model, tmp_path, capsys):
@@ -218,10 +223,10 @@ def test_surprises_in_a_file_to_predict_are_said(model, tmp_path, capsys):
     assert run(["predict", str(model), str(data), "-o", str(tmp_path / "out.csv")]) == 0
     out, err = capsys.readouterr()
     assert err == ""
-    assert "note: column 'colour': 2 of 60 cells: a new category, taken as '(other)'" in out
-    assert "note: column 'x': 1 of 60 cells: no number, taken as missing" in out
-    assert "note: column 'when': 1 of 60 cells: no date, taken as missing" in out
-    assert "note: columns that the training did not have are not used: 'more'" in out
+    assert "note: column 'colour': 2 of 60 cells hold a new category, read as '(other)'" in out
+    assert "note: column 'x': 1 of 60 cells hold no number, read as missing" in out
+    assert "note: column 'when': 1 of 60 cells hold no date, read as missing" in out
+    assert "note: columns that were not in the training data are ignored: 'more'" in out
     assert pd.read_csv(tmp_path / "out.csv").notna().all(axis=None)
 
 
@@ -232,10 +237,10 @@ def test_model_files_that_are_none(tmp_path, capsys):
     made = fitted(data, tmp_path / "model.nearbayes")
     damaged.write_bytes(made.read_bytes()[:-100])
     for path in (data, damaged):
-        refused(capsys, "predict", path, *arguments, says=f"{path} is damaged, or no file of")
-        refused(capsys, "explain", path, says=f"{path} is damaged, or no file of")
-        refused(capsys, "report", path, says=f"{path} is damaged, or no file of")
-    refused(capsys, "explain", tmp_path / "none", says="is not there")
+        refused(capsys, "predict", path, *arguments, says=f"{path} is damaged or not a")
+        refused(capsys, "explain", path, says=f"{path} is damaged or not a")
+        refused(capsys, "report", path, says=f"{path} is damaged or not a")
+    refused(capsys, "explain", tmp_path / "none", says="does not exist")
 
 
 def test_model_file_of_the_library_alone(tmp_path, capsys):
@@ -260,9 +265,9 @@ def test_coverage_out_of_range(model, tmp_path, capsys, coverage):
 @pytest.mark.parametrize(
     ("options", "says"),
     [
-        (("--holdout", "1"), "--holdout must be a share"),
-        (("--holdout", "-0.1"), "--holdout must be a share"),
-        (("--holdout", "nan"), "--holdout must be a share"),
+        (("--holdout", "1"), "--holdout must be at least 0"),
+        (("--holdout", "-0.1"), "--holdout must be at least 0"),
+        (("--holdout", "nan"), "--holdout must be at least 0"),
         (("--holdout", "0.999"), "too few rows on one side"),
         (("--holdout", "0.001"), "too few rows on one side"),
         (("--model", "magic"), "'--model'"),
@@ -291,12 +296,12 @@ def test_outputs_that_cannot_be_written(model, tmp_path, capsys, monkeypatch):
     predict, fit = ("predict", model, data, "-o"), ("fit", data, "--target", "y", *QUICK, "-o")
     for arguments in (predict, fit, ("report", model, "-o")):
         output = tmp_path / "no" / "out.csv"
-        refused(capsys, *arguments, output, says="is in a folder that is not there")
+        refused(capsys, *arguments, output, says="is in a folder that does not exist")
         (tmp_path / "folder.csv").mkdir(exist_ok=True)
         refused(capsys, *arguments, tmp_path / "folder.csv", says="is a folder")
         with monkeypatch.context() as patch:  # root, who may run this, can write anywhere
             patch.setattr("nearbayes.cli.outputs.access", lambda *_: False)
-            refused(capsys, *arguments, tmp_path / "out.csv", says="may not be written")
+            refused(capsys, *arguments, tmp_path / "out.csv", says="is not writable")
     refused(capsys, *predict, tmp_path / "out.xlsx", says="cannot write")
 
 
@@ -304,13 +309,15 @@ def test_file_that_is_no_model_is_not_overwritten(tmp_path, capsys):
     data = csv_of(tmp_path, table())
     before = data.read_bytes()
     arguments = ("fit", data, "--target", "y", *QUICK, "-o", data)
-    refused(capsys, *arguments, says="nearbayes fit did not write it")
+    refused(capsys, *arguments, says="was not written by nearbayes fit")
     assert data.read_bytes() == before
 
 
 def test_gaussian_process_of_many_rows(tmp_path, capsys):
     data = csv_of(tmp_path, table(n=3_000))
-    refused(capsys, "fit", data, "--target", "y", "--model", "gp", says="--model gp takes up to")
+    refused(
+        capsys, "fit", data, "--target", "y", "--model", "gp", says="--model gp supports at most"
+    )
 
 
 def test_model_whose_library_is_missing(tmp_path, capsys, monkeypatch):
@@ -326,4 +333,6 @@ def test_what_fails_in_the_work_says_so(tmp_path, capsys, monkeypatch):
 
     monkeypatch.setattr("nearbayes.cli.commands.fitted", broken)
     arguments = ("fit", csv_of(tmp_path, table()), "--target", "y")
-    refused(capsys, *arguments, says="RuntimeError: out of luck (--debug shows where)", code=1)
+    refused(
+        capsys, *arguments, says="RuntimeError: out of luck (use --debug for the traceback)", code=1
+    )

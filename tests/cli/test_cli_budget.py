@@ -86,4 +86,4 @@ def test_a_budget_that_is_too_short_is_said(tmp_path, capsys):
     assert run([*arguments, "--time-budget", "0.01", "--holdout", "0"]) == 0
     out = capsys.readouterr().out
     assert "10 draws of 1 refits" in out
-    assert "the time budget is too short: these draws take about" in out
+    assert "the time budget is too short: the draws will take about" in out

@@ -99,7 +99,7 @@ def test_held_out_rows_are_needed(tmp_path, capsys):
     path = fitted(data, tmp_path / "m.nearbayes", "--holdout", "0")
     assert ModelFile.read(path).held_out is None
     assert run(["explain", str(path)]) == 2
-    assert "give some with --data" in capsys.readouterr().err
+    assert "pass a data file with --data" in capsys.readouterr().err
     assert answered(capsys, "explain", path, "--data", data)["table"]["feature"][0] == "x"
 
 
@@ -216,7 +216,7 @@ def test_options_of_the_program_may_follow_the_command_but_not_its_end(tmp_path,
     assert run(["explain", "--json", str(path)]) == 0
     assert json.loads(capsys.readouterr().out)
     assert run(["explain", "--", "--json"]) == 2
-    assert "--json is not there" in capsys.readouterr().err
+    assert "--json does not exist" in capsys.readouterr().err
 
 
 def test_one_run_leaves_nothing_to_the_next(tmp_path, capsys):

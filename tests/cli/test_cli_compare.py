@@ -118,7 +118,7 @@ def test_a_peer_that_fails_is_left_out_and_said(monkeypatch):
     frame = table(n=60)
     found = compare(frame, Schema.found(frame, "y"), **RUN)
     assert set(found.table.index) == OURS
-    assert found.notes == ("NGBoost is left out, as it failed: Singular matrix",)
+    assert found.notes == ("NGBoost is left out because it failed: Singular matrix",)
 
 
 def test_an_own_method_that_fails_is_an_error(monkeypatch):

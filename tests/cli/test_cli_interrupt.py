@@ -62,12 +62,12 @@ def test_a_stopped_fit_goes_on_to_the_same_model(tmp_path, capsys, task):
     assert code == 1
     assert "Traceback" not in err
     assert "of 12 draws are in" in err
-    assert "run the same command again to go on" in err
+    assert "run the same command again to continue" in err
     part = ModelFile.read(stopped)
     assert 2 <= len(part.model.posterior_) < 12
     assert part.settings["stopped"]
     assert run(command(data, stopped)) == 0
-    assert f"going on with {len(part.model.posterior_)} draws" in capsys.readouterr().out
+    assert f"resuming from {len(part.model.posterior_)} draws" in capsys.readouterr().out
     assert run(command(data, whole, "--quiet")) == 0
     again, never = ModelFile.read(stopped), ModelFile.read(whole)
     assert again.settings == never.settings
@@ -85,7 +85,7 @@ def test_ctrl_c_before_the_first_draw_writes_nothing(tmp_path):
     data = csv_of(tmp_path, table(n=400))
     code, err = interrupted(command(data, tmp_path / "m.nearbayes"), after=0)
     assert code == 1
-    assert err == "nearbayes: interrupted; nothing new is written.\n"
+    assert err == "nearbayes: interrupted; no file was written.\n"
     assert [path.name for path in tmp_path.iterdir()] == ["data.csv"]
 
 

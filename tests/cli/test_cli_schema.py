@@ -71,7 +71,7 @@ def test_rare_and_new_categories_are_put_together():
     values = texts([f"c{i}" for i in range(150) for _ in range(2)])
     column = Column.seen("name", values)
     assert len(column.levels) == 100
-    assert "50 rare categories taken as '(other)'" in column.note
+    assert "50 rare categories merged into '(other)'" in column.note
     [read] = column.read(texts([column.levels[0], "never seen", None])).values()
     assert read.tolist() == [column.levels[0], "(other)", np.nan]
     assert len(read.cat.categories) == 101
@@ -123,7 +123,7 @@ def test_names_that_boosted_trees_refuse_look_the_same():
 def test_rows_without_a_usable_target():
     frame = table("classification")
     schema = Schema.found(frame, "y")
-    with pytest.raises(UsageError, match="lacks the target 'y'"):
+    with pytest.raises(UsageError, match="lacks the target column 'y'"):
         schema.labelled(frame.drop(columns="y"))
-    with pytest.raises(UsageError, match="no row has a target"):
+    with pytest.raises(UsageError, match="has no usable value"):
         schema.labelled(frame.assign(y="neither"))

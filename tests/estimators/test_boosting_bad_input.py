@@ -153,25 +153,25 @@ def test_text_columns_are_named(library):
 MESSAGES = {
     "early_stopping_xgboost": (
         lambda: posterior("xgboost", early_stopping_rounds=3).fit(X, THREE),
-        "early_stopping_rounds=3 needs rows to stop on, got no eval_set: fit",
+        "early_stopping_rounds=3 needs an eval_set, got none: fit",
     ),
     "early_stopping_lightgbm": (
         lambda: posterior("lightgbm", early_stopping_round=3).fit(X, THREE),
-        "early_stopping_round=3 needs rows to stop on, got no eval_set|For early stopping",
+        "early_stopping_round=3 needs an eval_set, got none|For early stopping",
     ),
     "empty_eval_set": (
         lambda: posterior("xgboost", early_stopping_rounds=3).fit(X, THREE, eval_set=[]),
-        "early_stopping_rounds=3 needs rows to stop on, got no eval_set: fit",
+        "early_stopping_rounds=3 needs an eval_set, got none: fit",
     ),
     "base_margin": (
         lambda: posterior("xgboost").fit(X, THREE, base_margin=np.zeros((N, 3))),
-        "base_margin cannot be given to fit: imputed rows would have none. Add it",
+        "base_margin must not be passed to fit, because imputed rows would have none: add it",
     ),
     "base_margin_eval_set": (
         lambda: posterior("xgboost").fit(
             X, THREE, eval_set=[(X, THREE)], base_margin_eval_set=[np.zeros((N, 3))]
         ),
-        "base_margin_eval_set cannot be given to fit",
+        "base_margin_eval_set must not be passed to fit",
     ),
     "eval_set_without_list": (
         lambda: posterior("xgboost").fit(X, THREE, eval_set=(X, THREE)),
@@ -183,7 +183,7 @@ MESSAGES = {
     ),
     "eval_set_with_unknown_class": (
         lambda: posterior("xgboost").fit(X, THREE, eval_set=[(X, np.full(N, 7))]),
-        r"eval_set has classes that y has not: \[7\]: leave those rows out",
+        r"eval_set must hold only classes of y, got \[7\]: remove those rows",
     ),
     "weights_of_eval_set": (
         lambda: posterior("xgboost").fit(
@@ -197,11 +197,11 @@ MESSAGES = {
     ),
     "no_probabilities": (
         lambda: posterior("xgboost", objective="binary:logitraw").fit(X, THREE > 0),
-        "objective='binary:logitraw' gives no probabilities .* use objective='binary:logistic'",
+        "objective must not be 'binary:logitraw', .* use objective='binary:logistic'",
     ),
     "negative_counts": (
         lambda: posterior("xgboost", "numbers", objective="count:poisson").fit(X, SIGNAL),
-        "y must be of 0 or more for a Poisson loss, got -",
+        "y must be at least 0 for a Poisson loss, got -",
     ),
     "zero_for_gamma": (
         lambda: posterior("xgboost", "numbers", objective="reg:gamma").fit(X, THREE),
@@ -224,7 +224,7 @@ def test_message(name):
 
 def test_a_refused_fit_leaves_the_model_unfitted():
     model = posterior("xgboost", early_stopping_rounds=3)
-    with pytest.raises(ValueError, match="got no eval_set"):
+    with pytest.raises(ValueError, match="needs an eval_set, got none"):
         model.fit(X, THREE)
     with pytest.raises(NotFittedError):
         model.predict(X)
@@ -246,7 +246,7 @@ def _noise_below_zero_at_times(mean, x, rng):
 def test_draws_whose_noise_breaks_the_objective_cost_no_other():
     model = posterior("xgboost", "numbers", {"n_draws": 12}, objective="count:poisson")
     model.set_params(noise=_noise_below_zero_at_times, calibration=None)
-    with pytest.warns(DrawWarning, match="needs y of 0 or more, got -.* noise='auto'") as w:
+    with pytest.warns(DrawWarning, match="needs y of at least 0, got -.* noise='auto'") as w:
         model.fit(X, THREE)
     assert len(w) == 1
     assert 0 < len(model.posterior_.failed) < 12
@@ -279,7 +279,7 @@ def test_xgboost_on_the_cpu_says_nothing():
 @pytest.mark.parametrize("device", ["sycl", "abacus"])
 def test_xgboost_refuses_other_devices(device):
     model = posterior("xgboost", device=device)
-    with pytest.raises(ValueError, match=f"device='{device}' is none .* use 'cpu' or"):
+    with pytest.raises(ValueError, match=f"device must be 'cpu' .* got '{device}'"):
         model.fit(X, THREE)
     assert not hasattr(model, "posterior_")
 

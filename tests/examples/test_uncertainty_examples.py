@@ -15,7 +15,7 @@ def test_probability_intervals_find_the_doubtful_patients(capsys):
     assert ((interval[:, 0] <= p) & (p <= interval[:, 1])).mean() > 0.95
     # an error is more likely where the interval holds 0.5
     assert found["wrong"][doubtful].mean() > 2 * found["wrong"][~doubtful].mean()
-    assert f"{doubtful.sum()} of 143 intervals hold 0.5" in capsys.readouterr().out
+    assert f"{doubtful.sum()} of 143 intervals contain 0.5" in capsys.readouterr().out
 
 
 def test_importances_that_matter_are_told_from_those_that_do_not(capsys):
@@ -25,7 +25,7 @@ def test_importances_that_matter_are_told_from_those_that_do_not(capsys):
     names, more = found["names"], found["more"]
     assert more[names[1], names[2]] > 0.9
     assert len(more) == 5
-    assert f"P(more than {names[1]}) = {more[names[0], names[1]]:.2f}" in capsys.readouterr().out
+    assert f"P(larger than {names[1]}) = {more[names[0], names[1]]:.2f}" in capsys.readouterr().out
 
 
 def test_decisions_are_the_cheapest_and_better_than_one_for_all(capsys):

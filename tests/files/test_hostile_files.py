@@ -104,13 +104,13 @@ def test_a_file_that_is_not_there_is_said_to_be_so(tmp_path):
 def test_no_zip_file(content, tmp_path):
     path = tmp_path / "model.nearbayes"
     path.write_bytes(content)
-    refused(path, "damaged, or no file of nearbayes")
+    refused(path, "damaged or not a nearbayes file")
 
 
 def test_another_zip_file(tmp_path):
     with zipfile.ZipFile(tmp_path / "other.zip", "w") as packed:
         packed.writestr("word/document.xml", "hello")
-    refused(tmp_path / "other.zip", "no member that nearbayes writes")
+    refused(tmp_path / "other.zip", "not a member that nearbayes writes")
 
 
 @pytest.mark.parametrize("share", [0.2, 0.6, 0.99])
@@ -125,7 +125,7 @@ def test_a_truncated_file(share, original, tmp_path):
 def test_a_hidden_pickle(name, original, tmp_path):
     touched = tmp_path / "touched"
     files = {**unpacked(original), name: pickle.dumps(Touch(touched))}
-    refused(repacked(tmp_path / "model.nearbayes", files), "no member that nearbayes writes")
+    refused(repacked(tmp_path / "model.nearbayes", files), "not a member that nearbayes writes")
     assert not touched.exists()
 
 
@@ -165,7 +165,7 @@ def test_a_pickle_in_place_of_a_member(suffix, original, tmp_path):
 )
 def test_paths_that_climb_out(name, original, tmp_path):
     files = {**unpacked(original), name: b"evil"}
-    refused(repacked(tmp_path / "model.nearbayes", files), "no member that nearbayes writes")
+    refused(repacked(tmp_path / "model.nearbayes", files), "not a member that nearbayes writes")
 
 
 def packed_with(path, original, member, data, compression=zipfile.ZIP_DEFLATED):
@@ -191,14 +191,14 @@ def test_two_members_of_one_name(original, tmp_path):
 
 def test_members_that_the_manifest_does_not_list(original, tmp_path):
     path = packed_with(tmp_path / "model.nearbayes", original, "attachments/more", b"evil")
-    refused(path, "not those that its manifest lists")
+    refused(path, "differ from those in its manifest")
 
 
 def test_other_compressions(original, tmp_path):
     target = tmp_path / "model.nearbayes"
     refused(
         packed_with(target, original, "attachments/more", b"evil" * 99, zipfile.ZIP_LZMA),
-        "compressed in a way",
+        "uses a compression",
     )
 
 
@@ -235,7 +235,7 @@ def test_bombs_that_lie(original, tmp_path):
     manifest = json.loads(files["manifest.json"])
     manifest["members"]["attachments/bomb"] = {"sha256": "0" * 64, "size": 100}
     path.write_bytes(data)
-    refused(path, "not those that its manifest lists")
+    refused(path, "differ from those in its manifest")
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as packed:
         for name, content in {**files, "manifest.json": json.dumps(manifest).encode()}.items():
             packed.writestr(name, content)
@@ -321,7 +321,7 @@ def test_files_of_later_versions(original, tmp_path):
         manifest.update(format=7, nearbayes="9.1")
 
     path = with_manifest(tmp_path / "m.nearbayes", original, later)
-    words = r"made by nearbayes 9\.1, format 7: upgrade with pip install -U nearbayes"
+    words = r"format 7 of nearbayes 9\.1, .*: upgrade with pip install -U nearbayes"
     refused(path, words)
     with pytest.raises(FileRefused, match=words):
         nb.files.describe(path)
@@ -367,7 +367,7 @@ def test_a_foreign_type_in_a_model(original, tmp_path):
             schema["content"]["content"]["evil"] = {**node, "content": command, "attrs": command}
 
         path = with_models(tmp_path / "m.nearbayes", original, ".skops", schema_with(add))
-        refused(path, "not among the types that nearbayes loads")
+        refused(path, "not a type that nearbayes can load")
     assert not touched.exists()
 
 
@@ -376,7 +376,7 @@ def test_another_protocol_of_skops(original, tmp_path):
         schema["protocol"] = 0
 
     path = with_models(tmp_path / "m.nearbayes", original, ".skops", schema_with(older))
-    refused(path, "another protocol")
+    refused(path, "another version of the skops format")
 
 
 def test_a_whole_model_that_is_not_allowed(original, tmp_path):
@@ -384,13 +384,13 @@ def test_a_whole_model_that_is_not_allowed(original, tmp_path):
     path = with_models(
         tmp_path / "m.nearbayes", original, ".skops", lambda data: skops_of(pipeline)
     )
-    refused(path, r"(posix|os)\.system, which is not among the types")
+    refused(path, r"(posix|os)\.system, which is not a type that")
 
 
 def test_a_model_that_is_compressed_twice(original, tmp_path):
     bomb = skops.io.dumps(GaussianNB(), compression=zipfile.ZIP_DEFLATED)
     path = with_models(tmp_path / "m.nearbayes", original, ".skops", lambda data: bomb)
-    refused(path, "compressed in a way")
+    refused(path, "uses a compression")
 
 
 def test_an_array_that_claims_to_be_huge(original, tmp_path):
@@ -412,7 +412,7 @@ def test_an_array_that_claims_to_be_huge(original, tmp_path):
                 packed.writestr(name, stream.getvalue() if name == "0.npy" else content)
         return packed_again.getvalue()
 
-    refused(with_models(tmp_path / "m.nearbayes", original, ".skops", change), "should have")
+    refused(with_models(tmp_path / "m.nearbayes", original, ".skops", change), "must have 8000")
 
 
 def nodes_changed(column, value, which):
@@ -503,7 +503,7 @@ def test_two_trees_with_one_number(tmp_path):
             tree["content"]["content"]["tree_"]["content"]["__id__"] = 10**6
 
     crooked = with_models(tmp_path / "m.nearbayes", path, ".skops", fitted_only(renumber))
-    refused(crooked, "same number")
+    refused(crooked, "same id")
 
 
 def fitted_only(change):

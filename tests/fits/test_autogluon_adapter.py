@@ -68,12 +68,12 @@ def test_one_block_of_n_by_default(n_refits, blocks):
 @pytest.mark.parametrize(
     ("settings", "params", "message"),
     [
-        ({"is_fit": True}, {}, "already fitted: give a new TabularPredictor with the same"),
+        ({"is_fit": True}, {}, "got a fitted one: create a new one with the same"),
         ({"problem_type": "quantile"}, {}, "problem_type='quantile'.* use problem_type='regr"),
-        ({}, {"train_data": FRAME}, "train_data cannot be given to fit"),
+        ({}, {"train_data": FRAME}, "train_data must not be passed to fit"),
         ({}, {"tuning_data": "rows.csv"}, "tuning_data must be a data frame .* got str"),
-        ({}, {"tuning_data": FRAME}, "tuning_data must have the label 'target' as a column"),
-        ({}, {"tuning_data": (X, Y[:3])}, "pair .X, y. of the same length"),
+        ({}, {"tuning_data": FRAME}, "tuning_data must have the label column 'target'"),
+        ({}, {"tuning_data": (X, Y[:3])}, "pair .X, y. of equal length"),
     ],
 )
 @pytest.mark.parametrize("face", [nb.PosteriorClassifier, nb.PosteriorRegressor])
@@ -85,10 +85,10 @@ def test_what_cannot_be_used_is_refused(face, settings, params, message):
 @pytest.mark.parametrize(
     ("table", "params", "message"),
     [
-        (TUNING, {}, "X has the column 'target', which is the label"),
-        (FRAME, {"tuning_data": TUNING.drop(columns="u")}, r"lacks columns of X: \['u'\]"),
+        (TUNING, {}, "X must not have the column 'target', the label"),
+        (FRAME, {"tuning_data": TUNING.drop(columns="u")}, r"lacks \['u'\]"),
         (FRAME, {"tuning_data": TUNING.assign(target=5)}, "tuning_data"),
-        (sparse.csr_matrix(X), {}, "no sparse matrix as X: use X.toarray"),
+        (sparse.csr_matrix(X), {}, "got a sparse matrix: use X.toarray"),
     ],
 )
 def test_tables_that_do_not_fit_together_are_refused(table, params, message):
@@ -99,9 +99,19 @@ def test_tables_that_do_not_fit_together_are_refused(table, params, message):
 @pytest.mark.parametrize(
     ("face", "problem_type", "y", "message"),
     [
-        (nb.PosteriorClassifier, "regression", Y, "y holds 2 classes: use problem_type='binary'"),
-        (nb.PosteriorClassifier, "binary", np.arange(20) % 3, "y holds 3 classes"),
-        (nb.PosteriorRegressor, "binary", X[:, 0], "y holds numbers: use problem_type='regr"),
+        (
+            nb.PosteriorClassifier,
+            "regression",
+            Y,
+            "problem_type='binary' or None for y with 2 classes",
+        ),
+        (nb.PosteriorClassifier, "binary", np.arange(20) % 3, "y with 3 classes"),
+        (
+            nb.PosteriorRegressor,
+            "binary",
+            X[:, 0],
+            "problem_type='regression' or None for y with numbers",
+        ),
     ],
 )
 def test_problem_types_that_contradict_y_are_refused(face, problem_type, y, message):

@@ -432,12 +432,12 @@ def test_one_thread_and_no_words(capfd):
 @pytest.mark.parametrize(
     ("options", "given", "error", "words"),
     [
-        ({}, {"init_score": np.zeros(N)}, ValueError, "init_score cannot be given"),
-        (STOPS, {}, ValueError, "early_stopping_round=2 needs rows to stop on, got no eval_set"),
-        ({"early_stopping": 4}, {}, ValueError, "early_stopping_round=4 needs rows"),
-        ({}, {"eval_X": X_VALID}, ValueError, "eval_X and eval_y go together"),
+        ({}, {"init_score": np.zeros(N)}, ValueError, "init_score must not be passed"),
+        (STOPS, {}, ValueError, "early_stopping_round=2 needs an eval_set, got none"),
+        ({"early_stopping": 4}, {}, ValueError, "early_stopping_round=4 needs an eval_set"),
+        ({}, {"eval_X": X_VALID}, ValueError, "eval_X and eval_y must be passed together"),
         ({}, {"eval_sets": []}, TypeError, "LGBMClassifier.fit has no argument 'eval_sets'"),
-        ({}, {"eval_set": [(X, ["huge"] * N)]}, ValueError, "classes that y has not: .'huge'"),
+        ({}, {"eval_set": [(X, ["huge"] * N)]}, ValueError, "classes of y, got .'huge'"),
     ],
     ids=["init_score", "no_rows", "no_rows_alias", "half", "misspelt", "unknown_class"],
 )

@@ -86,10 +86,10 @@ def test_class_codes(labels, classes):
     ids=["strings", "integers", "missing", "longer"],
 )
 def test_unknown_classes_are_named(labels, unknown):
-    with pytest.raises(ValueError, match=f"eval_set has classes that y has not: {unknown}: leave"):
+    with pytest.raises(ValueError, match=f"must hold only classes of y, got {unknown}: remove"):
         class_codes(labels, np.array(["a", "b"]), "eval_set")
 
 
 def test_many_unknown_classes_are_named_in_part():
-    with pytest.raises(ValueError, match=r"\[2, 3, 4, 5, 6\]: leave"):
+    with pytest.raises(ValueError, match=r"\[2, 3, 4, 5, 6\]: remove"):
         class_codes(np.arange(9), np.array([0, 1]), "eval_set")

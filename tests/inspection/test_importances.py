@@ -106,7 +106,7 @@ def test_shuffling_raises_the_loss_by_as_much_as_it_says(table, outcomes):
     rises = [brier(y[rows], b) - brier(y[rows], a) for a, b in zip(before, after, strict=True)]
     np.testing.assert_allclose(found.draws.values[:, 1], rises)
     assert found.draws.inflation == model.posterior_.inflation
-    assert found.kind == "rise of the Brier score"
+    assert found.kind == "increase of the Brier score"
 
 
 def test_many_draws_are_thinned(table, outcomes):

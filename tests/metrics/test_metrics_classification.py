@@ -235,6 +235,6 @@ def test_bad_input_is_named(score, arguments, message):
 
 @pytest.mark.parametrize("n_bins", [0, -3, 2.5])
 def test_bad_number_of_bins_is_named(n_bins):
-    message = f"n_bins must be a whole number of at least 1: got {n_bins}"
+    message = f"n_bins must be an integer of at least 1: got {n_bins}"
     with pytest.raises(ValueError, match="^" + re.escape(message) + "$"):
         expected_calibration_error([0, 1], HALF, n_bins=n_bins)

@@ -77,7 +77,7 @@ def test_wider_intervals_cover_no_less(seed, grow):
 
 
 SHAPE = "intervals must have shape (n_rows, 2) or (n_rows, 2, n_levels), lower end first: got shape"
-ORDER = "intervals must have lower ends at or below upper ends, with a number between them: got"
+ORDER = "intervals must have lower ends at or below upper ends and hold a finite number: got"
 BAD_INTERVALS = [
     ([0.0, 1.0], f"{SHAPE} (2,)"),
     ([[0.0, 1.0, 2.0]], f"{SHAPE} (1, 3)"),

@@ -32,7 +32,7 @@ def test_missing_matplotlib_is_named_with_its_install_command(monkeypatch):
 
 def test_several_axes_are_refused():
     axes = plt.subplots(1, 2)[1]
-    with pytest.raises(TypeError, match="ax must be one matplotlib Axes, got ndarray"):
+    with pytest.raises(TypeError, match="ax must be a matplotlib Axes, got ndarray"):
         nb.plots.posterior(Functional(np.arange(5.0)), ax=axes)
 
 

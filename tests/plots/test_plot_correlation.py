@@ -29,5 +29,5 @@ def test_large_matrices_have_no_numbers(ax):
 
 
 def test_one_entry_has_nothing_to_correlate_with():
-    with pytest.raises(ValueError, match="must have 2 entries or more to correlate, got 1"):
+    with pytest.raises(ValueError, match="must have at least 2 entries, got 1"):
         nb.plots.correlation(Functional(DRAWS[:, 0]))

@@ -60,11 +60,11 @@ def test_entries_that_do_not_vary_have_no_density_but_a_mean(ax):
 @pytest.mark.parametrize(
     ("functional", "names", "error", "message"),
     [
-        (DRAWS, None, TypeError, "functional must be what posterior.apply"),
+        (DRAWS, None, TypeError, "functional must be a result of posterior.apply"),
         (Functional(DRAWS), ["a"], ValueError, "names must have one name for each of 3 entries"),
-        (Functional(DRAWS[:1]), None, ValueError, "must have 2 draws or more, got 1"),
+        (Functional(DRAWS[:1]), None, ValueError, "must have at least 2 draws, got 1"),
         (Functional(DRAWS[:, :, None]), None, ValueError, r"draws of shape \(3, 1\): return a 1-D"),
-        (Functional(np.zeros((5, 21))), None, ValueError, "21 entries, more than the 20"),
+        (Functional(np.zeros((5, 21))), None, ValueError, "at most 20 entries, got 21"),
     ],
 )
 def test_bad_functionals(functional, names, error, message):

@@ -91,16 +91,16 @@ def test_of_very_many_names_the_commonest_are_shown_and_counted(ax):
     steps = make_pipeline(OneHotEncoder(handle_unknown="ignore"), Ridge())
     model = nb.PosteriorRegressor(steps, **RUN).fit(frame, y)
     nb.plots.intervals(model, frame, "who", ax=ax)
-    assert ax.get_xlabel() == "who (30 commonest of 31 names)"
+    assert ax.get_xlabel() == "who (30 most frequent of 31 categories)"
     assert [text.get_text() for text in ax.get_xticklabels()] == sorted(set(names[1:]))
 
 
 def test_bad_arguments(regressor, three_classes, table, outcomes):
-    with pytest.raises(ValueError, match="feature must be a number from 0 to 2, got 3"):
+    with pytest.raises(ValueError, match="feature must be an integer from 0 to 2, got 3"):
         nb.plots.intervals(regressor, table, 3)
-    with pytest.raises(ValueError, match="feature 'x0' has no value in X that is not missing"):
+    with pytest.raises(ValueError, match="feature 'x0' has only missing values in X"):
         nb.plots.intervals(regressor, np.full((3, 3), np.nan), 0)
-    with pytest.raises(ValueError, match="X must be a table with rows and columns, got"):
+    with pytest.raises(ValueError, match="X must have two dimensions, got"):
         nb.plots.intervals(regressor, table[0], 0)
     with pytest.raises(ValueError, match=r"target must be one of \[0, 1, 2\], got 'yes'"):
         nb.plots.intervals(three_classes, table, 0, target="yes")
@@ -108,5 +108,5 @@ def test_bad_arguments(regressor, three_classes, table, outcomes):
         nb.plots.intervals(regressor, table, 0, coverage=1)
     many = nb.PosteriorClassifier(LogisticRegression(), n_draws=2, n_refits=1, random_state=0)
     many.fit(table, np.arange(60) % 6)
-    with pytest.raises(ValueError, match="target must be given: 6 curves are more than the 5"):
+    with pytest.raises(ValueError, match="target must be given, because at most 5 curves"):
         nb.plots.intervals(many, table, 0)

@@ -45,7 +45,7 @@ def test_coefficients_of_several_classes_count_by_their_size(ax, three_classes):
     nb.plots.importance(three_classes, names=["a", "b", "c"], ax=ax)
     sizes = np.abs([each.coef_ for each in three_classes.estimators_]).mean(axis=(0, 1))
     np.testing.assert_allclose(ax.lines[0].get_xdata(), np.sort(sizes)[::-1])
-    assert ax.get_xlabel() == "mean size of coefficients"
+    assert ax.get_xlabel() == "mean absolute coefficient"
 
 
 def test_coefficients_of_two_classes_keep_their_sign(ax, two_classes):
@@ -76,21 +76,21 @@ def test_models_without_importances_have_their_columns_shuffled(ax, table, outco
     model = nb.PosteriorRegressor(KNeighborsRegressor(), **SMALL).fit(frame, outcomes)
     nb.plots.importance(model, frame, outcomes, ax=ax)
     assert shown_names(ax)[2] == "c"
-    assert ax.get_xlabel() == "rise of the root mean squared error"
+    assert ax.get_xlabel() == "increase of the root mean squared error"
     first = ax.lines[0].get_xdata()
     nb.plots.importance(model, frame, outcomes, ax=ax)
     np.testing.assert_array_equal(ax.lines[2].get_xdata(), first)  # the same fit, the same picture
 
 
 def test_bad_arguments(regressor, table, outcomes):
-    with pytest.raises(ValueError, match="top must be a whole number, 1 or more, got 0"):
+    with pytest.raises(ValueError, match="top must be an integer of at least 1, got 0"):
         nb.plots.importance(regressor, top=0)
     with pytest.raises(ValueError, match="one name for each of 3 entries, got 1"):
         nb.plots.importance(regressor, names=["a"])
     with pytest.raises(TypeError, match=r"must be a fitted PosteriorClassifier .* got Ridge"):
         nb.plots.importance(Ridge())
     neighbours = nb.PosteriorRegressor(KNeighborsRegressor(), **SMALL).fit(table, outcomes)
-    with pytest.raises(TypeError, match="but KNeighborsRegressor has neither: give X and y"):
+    with pytest.raises(TypeError, match="because KNeighborsRegressor has no feature_importances_"):
         nb.plots.importance(neighbours)
     with pytest.raises(ValueError, match="one value for each row of X, got 3 for 60 rows"):
         nb.plots.importance(neighbours, table, outcomes[:3])

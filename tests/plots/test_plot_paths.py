@@ -50,7 +50,11 @@ def test_a_short_horizon(ax):
 @pytest.mark.parametrize(
     ("paths", "error", "message"),
     [
-        (np.zeros((3, 4)), TypeError, r"must be what nearbayes.martingale_paths.* got ndarray"),
+        (
+            np.zeros((3, 4)),
+            TypeError,
+            r"must be a result of nearbayes.martingale_paths.* got ndarray",
+        ),
         (Paths(np.arange(4.0), np.zeros((3, 4, 2))), ValueError, r"of shape \(2,\): return one"),
         (Paths(np.arange(4.0), np.zeros((1, 4))), ValueError, "got 1 draws with 3 refits"),
         (Paths(np.arange(1.0), np.zeros((3, 1))), ValueError, "got 3 draws with 0 refits"),

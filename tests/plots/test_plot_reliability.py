@@ -67,14 +67,14 @@ def test_bad_arguments(two_classes, regressor, table, outcomes):
     y = np.where(outcomes > 0, "yes", "no")
     with pytest.raises(ValueError, match="y must have one value for each row of X, got 5 for 60"):
         nb.plots.reliability(two_classes, table, y[:5])
-    with pytest.raises(ValueError, match="y must hold classes that the model was fitted to"):
+    with pytest.raises(ValueError, match="y must hold classes seen during fit"):
         nb.plots.reliability(two_classes, table, np.full(60, "maybe"))
     with pytest.raises(ValueError, match=r"target must be one of \['no', 'yes'\], got 1"):
         nb.plots.reliability(two_classes, table, y, target=1)
-    with pytest.raises(ValueError, match="target is for classifiers, got 0 with a regressor"):
+    with pytest.raises(ValueError, match="target must be None for a regressor, got 0"):
         nb.plots.reliability(regressor, table, outcomes, target=0)
     with pytest.raises(ValueError, match="y must have one output, got 2"):
         nb.plots.reliability(regressor, table, np.column_stack([outcomes, outcomes]))
     for n_bins in (0, 61, 2.5):
-        with pytest.raises(ValueError, match=f"from 1 to the 60 rows of X, got {n_bins}"):
+        with pytest.raises(ValueError, match=f"from 1 to the number of rows, 60, got {n_bins}"):
             nb.plots.reliability(two_classes, table, y, n_bins=n_bins)

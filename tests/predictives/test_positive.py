@@ -163,7 +163,7 @@ def test_rates_with_a_poisson_loss_are_no_counts():
     [
         (XGBRegressor(objective="reg:gamma"), [-1.0, 2.0], "y must be above 0 .* gamma .* got -1"),
         (LGBMRegressor(objective="gamma"), [0.0, 2.0], "y must be above 0 for a gamma loss, got 0"),
-        (PoissonRegressor(), [-3.0, 2.0], "y must be of 0 or more for a Poisson loss, got -3"),
+        (PoissonRegressor(), [-3.0, 2.0], "y must be at least 0 for a Poisson loss, got -3"),
         (LGBMRegressor(objective="tweedie"), [-3.0, 2.0], "for a Tweedie loss, got -3"),
         (PoissonRegressor(), [0.0, 0.0], "y is constant"),
     ],
@@ -175,5 +175,5 @@ def test_outcomes_that_a_loss_cannot_bear(estimator, y, message):
 
 def test_outcomes_in_several_columns():
     y = np.ones((200, 2)) + X[:, :2] ** 2
-    with pytest.raises(ValueError, match=r"one per row, got y of shape \(200, 2\)"):
+    with pytest.raises(ValueError, match=r"one output for counts .* got shape \(200, 2\)"):
         nb.PosteriorRegressor(RandomForestRegressor(), noise="gamma").fit(X, y)

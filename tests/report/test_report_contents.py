@@ -88,7 +88,7 @@ def test_infinite_scores_are_told():
     ours, theirs = np.array([1.0, 2.0]), np.array([np.inf, 0.1])
     found = difference(METRICS[0], "forest", ours, theirs)
     assert (found["difference"], found["verdict"]) == (None, "better")
-    assert "in 0 rows here, in 1 rows there" in found["words"]
+    assert "in 0 rows, in 1 rows of the other" in found["words"]
 
 
 def test_outcome_scores_are_those_of_the_predictive():
@@ -176,7 +176,7 @@ def test_reliability_groups_hold_every_row_once():
 
 def test_reliability_of_several_classes_says_of_which():
     names = [view["name"] for view in contents_of("flowers")["reliability"]["views"]]
-    assert names[0] == "probability of the likeliest class"
+    assert names[0] == "probability of the most likely class"
     assert names[1:] == [f"probability of {name}" for name in ("setosa", "versicolor", "virginica")]
 
 

@@ -115,7 +115,7 @@ def test_many_columns_are_screened_by_the_base_model():
         KNeighborsClassifier(5), n_draws=2, n_refits=1, calibration=None, random_state=0
     ).fit(X, y)
     found = report.contents(knn, X, y)["importance"]
-    assert "30 columns that matter most" in found["about"]
+    assert "30 columns most important" in found["about"]
     assert found["of"] == 40
     base = brier(y, knn.posterior_.algorithm.predict(knn.posterior_.first, X))
     assert base < 0.5
@@ -131,10 +131,10 @@ def iris_importance(estimator):
 def test_the_last_step_of_a_pipeline_has_its_say_where_it_is_given_the_columns():
     logistic = LogisticRegression(C=0.1)
     scaled = iris_importance(make_pipeline(StandardScaler(), logistic))
-    assert scaled["about"].startswith("Mean size of coefficients times the standard deviation")
+    assert scaled["about"].startswith("Mean absolute coefficient times the standard deviation")
     assert scaled["name"][0] == "c"
     mixed = iris_importance(make_pipeline(PCA(4), logistic))
-    assert mixed["about"].startswith("Permutation importance: rise of the Brier score when")
+    assert mixed["about"].startswith("Permutation importance: increase of the Brier score when")
     assert set(mixed["name"]) == set("abcd")
 
 

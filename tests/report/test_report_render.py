@@ -108,7 +108,7 @@ def fitted(**settings):
     ("change", "error", "message"),
     [
         ({"y": np.zeros(3)}, ValueError, "y must have one value for each row of X.*got 3 for 40"),
-        ({"y": np.full(40, 7)}, ValueError, "y must hold classes that the model was fitted to.*7"),
+        ({"y": np.full(40, 7)}, ValueError, "y must hold classes seen during fit.*7"),
         ({"X": np.zeros((1, 2)), "y": [0]}, ValueError, "X must have at least 2 rows, got 1"),
         ({"y": np.zeros((40, 2))}, ValueError, "y must have one output, got 2"),
         ({"feature_names": ["a"]}, ValueError, "feature_names must name the 2 columns.*got 1"),
@@ -118,7 +118,7 @@ def fitted(**settings):
         (
             {"baselines": {"b": patients().bagging}},
             ValueError,
-            r"baselines\['b'\] must know the cl",
+            r"baselines\['b'\] must have the classes",
         ),
     ],
 )

@@ -7,8 +7,8 @@ conjugate prior :math:`e^{\eta^\top\theta_\pi - \alpha A(\eta)}` with :math:`\al
 0` the exact posterior has mean :math:`\theta_n` (Diaconis and Ylvisaker, 1979): the martingale
 posterior and the conjugate one agree in mean, and in variance up to order 1/n.
 
-Every family samples the innovation of a whole block at once, for all draws: the mean statistic of
-the block less θ. A refit costs one random number per statistic and draw, however large the block.
+Every family samples the innovation of a whole block, the mean statistic of the block minus θ, for
+all draws at once. A refit needs one random number per statistic and draw, however large the block.
 """
 
 from __future__ import annotations
@@ -53,16 +53,16 @@ class Family(Protocol):
         """Length of T(z)."""
 
     def statistics(self, z: NDArray[Any]) -> Array:
-        """Sufficient statistics T(z), shape (n, n_statistics); refuses z outside the family."""
+        """Sufficient statistics T(z), shape (n, n_statistics); refuses invalid z."""
 
     def sample(self, theta: Array, size: int, rng: Rng) -> NDArray[Any]:
-        """Observations, shape (size, ...), of one draw: `theta` has shape (n_statistics,)."""
+        """Observations of one draw, shape (size, ...); `theta` has shape (n_statistics,)."""
 
     def sample_innovation(self, theta: Array, size: int, rng: Rng) -> Array:
-        """Mean of T over a block of `size` new observations, less `theta`, for every draw."""
+        """Mean of T over a block of `size` new observations minus `theta`, for every draw."""
 
     def parameters(self, theta: Array) -> Array:
-        """Parameters that users know, shape (n_draws, n_parameters)."""
+        """The usual parameters of the family, shape (n_draws, n_parameters)."""
 
     def conjugate_posterior(self, z: NDArray[Any], size: int, rng: Rng) -> Array:
         """Exact posterior draws of `parameters` in the limit of a vanishing conjugate prior."""
@@ -75,8 +75,8 @@ class SequentialMLE(ChunkAlgorithm):
     .. math:: \theta_{j+1} = \theta_j + \frac{\Delta n}{n_{j+1}}
               \left(\frac{1}{\Delta n}\sum_i T(\hat z_i) - \theta_j\right)
 
-    This is natural gradient with step size 1/j. Posterior draws are mean parameters;
-    `parameters` turns them into the usual ones.
+    This is natural gradient ascent with step size 1/j. Posterior draws are mean parameters;
+    `parameters` converts them to the usual ones.
 
     Parameters
     ----------
@@ -133,7 +133,7 @@ class SequentialMLE(ChunkAlgorithm):
         return self.family.sample_innovation(models, len(x[0]), streams.chunk)
 
     def parameters(self, theta: Array) -> Array:
-        """Turn draws (mean parameters) into the family's usual parameters."""
+        """Convert draws (mean parameters) to the family's usual parameters."""
         return self.family.parameters(np.atleast_2d(theta))
 
 
@@ -176,7 +176,7 @@ class Gaussian:
 
     @cached_property
     def scale(self) -> float | Array | None:
-        """Standard deviations where coordinates are independent: cheaper than the root."""
+        """Standard deviations if coordinates are independent, which is cheaper than the root."""
         diagonal = np.diag(self.root)
         if not np.array_equal(self.root, np.diag(diagonal)):
             return None
@@ -187,8 +187,8 @@ class Gaussian:
         statistics = _columns(z)
         if statistics.shape[1] != len(self.matrix):
             raise ValueError(
-                f"data must have {len(self.matrix)} columns like the covariance, "
-                f"got {statistics.shape[1]}."
+                f"data must have {len(self.matrix)} columns, the size of the covariance, got "
+                f"{statistics.shape[1]}."
             )
         return statistics
 
@@ -197,7 +197,7 @@ class Gaussian:
         return theta + rng.standard_normal((size, len(theta))) @ self.root.T
 
     def sample_innovation(self, theta: Array, size: int, rng: Rng) -> Array:
-        """Mean of `size` observations less θ: N(0, Σ / size)."""
+        """Mean of `size` observations minus θ: N(0, Σ / size)."""
         noise = rng.standard_normal(theta.shape)
         if self.scale is None:
             return np.asarray(noise @ (self.root.T / np.sqrt(size)))
@@ -269,8 +269,8 @@ class Bernoulli:
         return rng.binomial(1, theta[0], size).astype(np.float64)
 
     def sample_innovation(self, theta: Array, size: int, rng: Rng) -> Array:
-        """Share of ones in a block, Binomial(size, θ) / size, less θ."""
-        # A mean of zeros and ones can leave [0, 1] by rounding error alone.
+        """Share of ones in a block, Binomial(size, θ) / size, minus θ."""
+        # A mean of zeros and ones can leave [0, 1] by rounding error.
         return rng.binomial(size, np.clip(theta, 0, 1)) / size - theta
 
     def parameters(self, theta: Array) -> Array:
@@ -280,7 +280,10 @@ class Bernoulli:
     def conjugate_posterior(self, z: NDArray[Any], size: int, rng: Rng) -> Array:
         """Beta(sum z, n - sum z)."""
         ones = float(np.sum(z))
-        if ones in (0.0, float(len(z))):  # the vanishing prior puts all mass on the side seen
+        if ones in (
+            0.0,
+            float(len(z)),
+        ):  # with a vanishing prior, all mass is on the observed value
             return np.full((size, 1), ones / len(z))
         return rng.beta(ones, len(z) - ones, (size, 1))
 
@@ -289,7 +292,7 @@ class Bernoulli:
 class Categorical:
     """Categories 0..n_categories-1: T(z) is one-hot; posterior Dirichlet(counts).
 
-    A category never seen keeps probability 0, as its vanishing prior says.
+    A category without observations keeps probability 0, because the prior vanishes.
 
     Parameters
     ----------
@@ -308,7 +311,7 @@ class Categorical:
         codes = _checked(
             z,
             lambda v: (v == np.floor(v)) & (v >= 0) & (v < self.n_categories),
-            f"whole numbers from 0 to {self.n_categories - 1}",
+            f"integers from 0 to {self.n_categories - 1}",
         )
         return np.eye(self.n_categories)[codes[:, 0].astype(np.intp)]
 
@@ -317,7 +320,7 @@ class Categorical:
         return rng.choice(self.n_categories, size=size, p=theta / theta.sum())
 
     def sample_innovation(self, theta: Array, size: int, rng: Rng) -> Array:
-        """Shares of the categories in a block, Multinomial(size, θ) / size, less θ."""
+        """Shares of the categories in a block, Multinomial(size, θ) / size, minus θ."""
         shares = np.clip(theta, 0, 1)
         return rng.multinomial(size, shares / shares.sum(axis=1, keepdims=True)) / size - theta
 
@@ -339,14 +342,14 @@ class Poisson:
 
     def statistics(self, z: NDArray[Any]) -> Array:
         """T(z) = z, shape (n, 1)."""
-        return _checked(z, lambda v: (v >= 0) & (v == np.floor(v)), "whole numbers, 0 or more")
+        return _checked(z, lambda v: (v >= 0) & (v == np.floor(v)), "integers of at least 0")
 
     def sample(self, theta: Array, size: int, rng: Rng) -> Array:
         """Counts, shape (size,)."""
         return rng.poisson(theta[0], size).astype(np.float64)
 
     def sample_innovation(self, theta: Array, size: int, rng: Rng) -> Array:
-        """Mean count of a block, Poisson(size θ) / size, less θ."""
+        """Mean count of a block, Poisson(size θ) / size, minus θ."""
         return rng.poisson(size * theta) / size - theta
 
     def parameters(self, theta: Array) -> Array:
@@ -384,7 +387,7 @@ class Gamma:
         return rng.gamma(self.shape, theta[0] / self.shape, size)
 
     def sample_innovation(self, theta: Array, size: int, rng: Rng) -> Array:
-        """Mean of a block, Gamma(size · shape, θ / (size · shape)), less θ."""
+        """Mean of a block, Gamma(size · shape, θ / (size · shape)), minus θ."""
         total_shape = size * self.shape
         return rng.standard_gamma(total_shape, theta.shape) * theta / total_shape - theta
 
@@ -401,7 +404,7 @@ class Gamma:
         return np.asarray(draws)
 
 
-def Exponential() -> Gamma:  # noqa: N802  (named like the families beside it)
+def Exponential() -> Gamma:  # noqa: N802  (named like the other families)
     """Exponential with unknown mean: the gamma family with shape 1."""
     return Gamma(shape=1.0)
 

@@ -1,4 +1,4 @@
-"""``python -m nearbayes.cli`` is ``nearbayes``."""
+"""Run the command line with ``python -m nearbayes.cli``."""
 
 from nearbayes.cli import main
 

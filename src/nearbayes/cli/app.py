@@ -1,4 +1,4 @@
-"""App: the program's commands and options, and how it ends."""
+"""App: the commands, their options, and the exit codes."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
 )
-CTRL_C = 130  # what typer returns for it
+CTRL_C = 130  # typer's return value for Ctrl-C
 ANYWHERE = ("--json", "--quiet", "-q", "--debug")
 
 
@@ -46,18 +46,20 @@ def _checked_jobs(jobs: int) -> int:
 DataFile = Annotated[Path, typer.Argument(help="CSV, gzipped CSV, Parquet or Feather file.")]
 ModelPath = Annotated[Path, typer.Argument(help="File written by nearbayes fit.")]
 Target = Annotated[str, typer.Option(help="Column to predict.")]
-TaskName = Annotated[Task | None, typer.Option(help="Found out from the target if not given.")]
-Jobs = Annotated[int, typer.Option(callback=_checked_jobs, help="Processes; -1 for all cores.")]
+TaskName = Annotated[Task | None, typer.Option(help="Default: inferred from the target.")]
+Jobs = Annotated[
+    int, typer.Option(callback=_checked_jobs, help="Number of processes; -1 for all cores.")
+]
 Model = Annotated[ModelName, typer.Option(help="Algorithm to fit.")]
-Seed = Annotated[int, typer.Option(min=0, help="Seed of all random numbers.")]
-Delimiter = Annotated[str | None, typer.Option(help="What separates the columns of a CSV.")]
-Encoding = Annotated[str, typer.Option(help="Of a CSV.")]
-Rows = Annotated[Path | None, typer.Option(help="Rows to use; default: held out.")]
+Seed = Annotated[int, typer.Option(min=0, help="Random seed.")]
+Delimiter = Annotated[str | None, typer.Option(help="CSV delimiter. Default: detected.")]
+Encoding = Annotated[str, typer.Option(help="CSV encoding.")]
+Rows = Annotated[Path | None, typer.Option(help="Data file. Default: the held-out rows.")]
 
 
 @dataclass
 class Session:
-    """How one run speaks: set by the options before the command, asked by all that follows."""
+    """Output settings of one run, set by the global options and read by every command."""
 
     speaker: Speaker
     debug: bool = False
@@ -72,14 +74,17 @@ def _show_version(wanted: bool) -> None:
 @app.callback()
 def options(
     context: typer.Context,
-    json: Annotated[bool, typer.Option("--json", help="Result as JSON on stdout.")] = False,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Say nothing but errors.")] = False,
-    debug: Annotated[bool, typer.Option("--debug", help="Show where errors come from.")] = False,
+    json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print only errors.")] = False,
+    debug: Annotated[bool, typer.Option("--debug", help="Show tracebacks of errors.")] = False,
     version: Annotated[
-        bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Show it.")
+        bool,
+        typer.Option(
+            "--version", callback=_show_version, is_eager=True, help="Show the version and exit."
+        ),
     ] = False,
 ) -> None:
-    """Note how to speak."""
+    """Store the global options."""
     context.obj.speaker, context.obj.debug = Speaker(json, quiet), debug
 
 
@@ -93,18 +98,20 @@ def fit(
     ),
     task: TaskName = None,
     model: Model = "hist",
-    draws: Annotated[int | None, typer.Option(min=2, help="Posterior draws; usually 50.")] = None,
+    draws: Annotated[int | None, typer.Option(min=2, help="Posterior draws. Default: 50.")] = None,
     refits: Annotated[int | None, typer.Option(min=1, help="Refits per draw.")] = None,
-    method: Annotated[Method, typer.Option(help="How draws are made.")] = "martingale",
+    method: Annotated[Method, typer.Option(help="Method that makes the draws.")] = "martingale",
     jobs: Jobs = 1,
     seed: Seed = 0,
-    time_budget: Annotated[str | None, typer.Option(help="Such as 90s, 5m, 1h.")] = None,
+    time_budget: Annotated[
+        str | None, typer.Option(help="Time limit, such as 90s, 5m, 1h.")
+    ] = None,
     holdout: Annotated[float, typer.Option(help="Share of rows held out for the report.")] = 0.2,
     calibration: Annotated[bool, typer.Option(help="Calibrate intervals by simulation.")] = True,
     delimiter: Delimiter = None,
     encoding: Encoding = "utf-8-sig",
 ) -> None:
-    """Fit a posterior and write it to a file; Ctrl-C keeps finished draws, to go on with."""
+    """Fit a posterior and save it. After Ctrl-C, the same command resumes where it stopped."""
     budget = None if time_budget is None else seconds_of(time_budget)
     asked = Options(
         target, task, model, draws, refits, method, holdout, seed, jobs, calibration, budget
@@ -120,12 +127,12 @@ def predict(
     context: typer.Context,
     model: ModelPath,
     data: DataFile,
-    output: Annotated[Path, typer.Option("--output", "-o", help="CSV, Parquet or Feather.")],
-    coverage: Annotated[float, typer.Option(help="Of the intervals, between 0 and 1.")] = 0.9,
+    output: Annotated[Path, typer.Option("--output", "-o", help="CSV, Parquet or Feather file.")],
+    coverage: Annotated[float, typer.Option(help="Interval coverage, between 0 and 1.")] = 0.9,
     delimiter: Delimiter = None,
     encoding: Encoding = "utf-8-sig",
 ) -> None:
-    """Predict the rows of a file: point, interval, and how much of the doubt is lack of data."""
+    """Predict the rows of a file: point prediction, interval and share of epistemic uncertainty."""
     frame = read_table(data, delimiter=delimiter, encoding=encoding)
     speaker = context.obj.speaker
     speaker.result(commands.predict(model, frame, coverage, output, speaker))
@@ -136,7 +143,9 @@ def explain(
     context: typer.Context,
     model: ModelPath,
     data: Rows = None,
-    coverage: Annotated[float, typer.Option(help="0.5, 0.8, 0.9 or 0.95.")] = 0.9,
+    coverage: Annotated[
+        float, typer.Option(help="Interval coverage: 0.5, 0.8, 0.9 or 0.95.")
+    ] = 0.9,
     delimiter: Delimiter = None,
     encoding: Encoding = "utf-8-sig",
 ) -> None:
@@ -158,7 +167,7 @@ def report(
     delimiter: Delimiter = None,
     encoding: Encoding = "utf-8-sig",
 ) -> None:
-    """Write a report: one HTML page that needs no network."""
+    """Write a report: one HTML page that works offline."""
     frame = None if data is None else read_table(data, delimiter=delimiter, encoding=encoding)
     speaker = context.obj.speaker
     speaker.result(commands.report(model, frame, output, title, speaker))
@@ -172,7 +181,7 @@ def compare(
     task: TaskName = None,
     model: Model = "hist",
     draws: Annotated[int, typer.Option(min=2, help="Posterior draws.")] = 20,
-    folds: Annotated[int, typer.Option(min=2, help="Of the cross-validation.")] = 5,
+    folds: Annotated[int, typer.Option(min=2, help="Cross-validation folds.")] = 5,
     jobs: Jobs = 1,
     seed: Seed = 0,
     delimiter: Delimiter = None,
@@ -199,7 +208,7 @@ def demo(
 
 
 def run(arguments: Sequence[str]) -> int:
-    """Run a command; 0 if all went well, 1 if the work failed, 2 for what cannot be worked with."""
+    """Run a command and return its exit code: 0 for success, 1 for a failure, 2 for wrong usage."""
     session = Session(Speaker())
     try:
         with _warnings_as_notes(session):
@@ -215,15 +224,15 @@ def run(arguments: Sequence[str]) -> int:
     except Stopped as stopped:
         return _ended(session, stopped, str(stopped), FAILED)
     except (KeyboardInterrupt, typer.Abort) as error:
-        return _ended(session, error, "interrupted; nothing new is written.", FAILED)
+        return _ended(session, error, "interrupted; no file was written.", FAILED)
     except Exception as error:
-        said = f"{type(error).__name__}: {error} (--debug shows where)"
+        said = f"{type(error).__name__}: {error} (use --debug for the traceback)"
         return _ended(session, error, said, FAILED)
     return 0
 
 
 def _options_first(arguments: Sequence[str]) -> list[str]:
-    """Options of the program before the command, wherever the user put them."""
+    """Move the global options before the command, wherever the user put them."""
     end = list(arguments).index("--") if "--" in arguments else len(arguments)
     first = [each for each in arguments[:end] if each in ANYWHERE]
     return first + [each for each in arguments[:end] if each not in ANYWHERE] + [*arguments[end:]]
@@ -232,14 +241,14 @@ def _options_first(arguments: Sequence[str]) -> list[str]:
 def _ended(session: Session, error: BaseException, said: str, code: int) -> int:
     if session.debug:
         traceback.print_exception(error, file=sys.stderr)
-    if said.strip():  # nothing, where the help was shown instead
+    if said.strip():  # empty if the help was shown instead
         session.speaker.error(" ".join(said.split()))
     return code
 
 
 @contextmanager
 def _warnings_as_notes(session: Session) -> Iterator[None]:
-    """Say warnings for users in one line each; others stay as they are."""
+    """Print each UserWarning in one line."""
 
     def note(message: Warning | str, *_: Any, **__: Any) -> None:
         session.speaker.say(f"note: {message}")

@@ -1,7 +1,7 @@
-"""Budget: draws, refits and simulated data sets that fit into a given time.
+"""Budget: how many draws, refits and simulated data sets fit into a time limit.
 
-The first fit is timed; draws are planned from it, with a share of the time left for simulated data
-sets, which are planned from the draws as they were.
+The draws are planned from the time of the first fit and leave a share of the time for simulated
+data sets. Those are planned from the time that the draws took.
 """
 
 from __future__ import annotations
@@ -14,25 +14,25 @@ from nearbayes.cli.errors import UsageError
 
 __all__ = ["USUAL_DRAWS", "Plan", "plan_draws", "plan_simulations", "seconds_of"]
 
-SHARE_OF_DRAWS = 0.4  # of the time; the rest is for simulated data sets
+SHARE_OF_DRAWS = 0.4  # share of the time; the rest is for simulated data sets
 RESERVE = 0.08  # for reading, scoring and writing
 USUAL_DRAWS, FEWEST_DRAWS = 50, 10
-# Simulated sets share out what is left: six will do, more make the factor surer, until the draws
-# themselves are what is unsure.
+# Simulated sets use the time that is left. Six are enough; more make the calibration factor more
+# precise, up to the point where the error of the draws themselves dominates.
 MOST_SETS, DRAWS_PER_SET = 24, 12
 UNITS = {"": 1.0, "s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0}
 
 
 @dataclass(frozen=True)
 class Plan:
-    """Draws, and refits of each."""
+    """Number of draws, and of refits per draw."""
 
     draws: int
     refits: int
 
 
 def seconds_of(text: str) -> float:
-    """Read a duration.
+    """Parse a duration into seconds.
 
     Examples
     --------
@@ -54,22 +54,22 @@ def plan_draws(
     costs: Sequence[float],
     calibrated: bool,
 ) -> Plan:
-    """As many refits per draw as there is time for, then as many draws.
+    """Plan as many refits per draw as the time allows, then as many draws.
 
     Parameters
     ----------
     left : float
-        Seconds until the end.
+        Seconds left.
     per_fit : float
         Seconds that the first fit took.
     jobs : int
-        Processes.
+        Number of processes.
     asked : int, optional
-        Draws that the user wants; None leaves them to the plan, up to 50.
+        Draws that the user asked for. None lets the plan choose, up to 50.
     costs : sequence of float
-        Cost of a draw with 1, 2, ... refits, in first fits.
+        Cost of a draw with 1, 2, ... refits, in units of the first fit.
     calibrated : bool
-        Whether simulated data sets are to follow.
+        Whether simulated data sets will follow.
 
     Examples
     --------
@@ -88,7 +88,7 @@ def plan_draws(
 
 
 def plan_simulations(left: float, per_draw: float, jobs: int, draws: int) -> int:
-    """Simulated data sets that there is time for, 2 to 24; 0 if not even for two.
+    """Number of simulated data sets that the time allows: 2 to 24, or 0 if fewer than 2.
 
     Examples
     --------
@@ -98,6 +98,6 @@ def plan_simulations(left: float, per_draw: float, jobs: int, draws: int) -> int
     0
     """
     per_set = max(per_draw * min(DRAWS_PER_SET, draws), 1e-6)
-    in_turn = int(max(left, 0.0) * (1 - RESERVE) / per_set)  # sets that one process can do
+    in_turn = int(max(left, 0.0) * (1 - RESERVE) / per_set)  # sets that one process has time for
     sets = min(MOST_SETS, in_turn * jobs)
     return sets if sets >= 2 else 0

@@ -1,4 +1,4 @@
-"""Cells: what the cells of a column hold, numbers, dates, or nothing."""
+"""Cells: recognise numbers, dates and missing values in the cells of a column."""
 
 from __future__ import annotations
 
@@ -14,22 +14,22 @@ TIME_WITH_ZONE = r"\d[Tt ].*(?:[Zz]|[+-]\d\d(?::?\d\d)?)$"
 
 
 def is_missing(values: pd.Series) -> pd.Series:
-    """Which cells are empty, or hold a word for that."""
+    """Mask of cells that are empty or hold a word for a missing value."""
     if values.dtype.kind in "biufM":
         return values.isna()
     return values.isna() | values.astype(str).str.strip().str.lower().isin(MISSING)
 
 
 def without_missing(values: pd.Series) -> pd.Series:
-    """The other cells."""
+    """Cells that are not missing."""
     return values[~is_missing(values)]
 
 
 def as_numbers(values: pd.Series) -> pd.Series:
-    """Numbers, missing where there is none; infinite ones are missing, too."""
+    """Cells as numbers; NaN where a cell is not a finite number."""
     if values.dtype.kind == "M":
         return pd.Series(np.nan, values.index)
-    # pandas.to_numeric may be off in the last digit, so that a CSV would not equal its Parquet
+    # not pandas.to_numeric: its last digit may be wrong, so a CSV would differ from its Parquet
     numbers = values.astype(float) if values.dtype.kind in "biuf" else values.map(_number)
     return numbers.astype(float).where(np.isfinite(numbers.astype(float)))
 
@@ -42,8 +42,8 @@ def _number(cell: Any) -> float:
 
 
 def as_dates(values: pd.Series) -> pd.Series:
-    """Dates (ISO 8601), missing where there is none; those with a time zone in UTC."""
-    # apart, as pandas takes a date without a zone to be in the zone of the one before it
+    """Cells as ISO 8601 dates; NaT where a cell is not a date. Times with a zone become UTC."""
+    # parsed apart: pandas gives a date without a zone the zone of the date before it
     has_zone = values.astype(str).str.contains(TIME_WITH_ZONE)
     plain, zoned = (
         pd.to_datetime(values.where(chosen), errors="coerce", format="ISO8601", utc=True)

@@ -1,4 +1,4 @@
-"""Commands: what each command does with tables that are read, and what it says of that."""
+"""Commands: the work of each command, and what it prints."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ Result = dict[str, Any]
 
 
 def fit(frame: pd.DataFrame, options: Options, output: Path, speaker: Speaker) -> Result:
-    """Show how the file is read, fit, write the model, show what came of it."""
+    """Show how the file is read, fit, write the model and print a summary."""
     schema = Schema.found(frame, options.target, options.task)
     speaker.table(*treatment(schema, len(frame)))
     made = fitted(frame, schema, options, output, speaker.say, speaker.progress)
@@ -40,18 +40,18 @@ def fit(frame: pd.DataFrame, options: Options, output: Path, speaker: Speaker) -
 
 
 def stop_if_stopped(found: Result) -> None:
-    """End with what is left to do, if the user stopped a fit."""
+    """Raise `Stopped` if the user interrupted the fit."""
     if found["stopped"]:
         raise Stopped(
             f"interrupted: {found['draws']} of {found['draws_asked']} draws are in "
-            f"{found['model']}; run the same command again to go on."
+            f"{found['model']}; run the same command again to continue."
         )
 
 
 def predict(
     model: Path, frame: pd.DataFrame, coverage: float, output: Path, speaker: Speaker
 ) -> Result:
-    """Write predictions of the rows of a file."""
+    """Write predictions for the rows of a file."""
     if not 0 < coverage < 1:
         raise UsageError(f"--coverage must be between 0 and 1, got {coverage}.")
     check_table_output(output)
@@ -59,7 +59,7 @@ def predict(
     notes = _noted(made, frame, speaker)
     table = predicted(made, frame, coverage)
     write_table(table, output)
-    speaker.say(f"{len(table)} predictions with {coverage:.0%} intervals are in {output}")
+    speaker.say(f"{len(table)} predictions with {coverage:.0%} intervals written to {output}")
     return {
         "rows": len(table),
         "output": str(output),
@@ -69,7 +69,7 @@ def predict(
 
 
 def explain(model: Path, frame: pd.DataFrame | None, coverage: float, speaker: Speaker) -> Result:
-    """Show importances of the inputs."""
+    """Show the importance of each input."""
     made = ModelFile.read(model)
     _noted(made, frame, speaker)
     found = explained(made, frame, coverage)
@@ -86,21 +86,21 @@ def report(
     made = ModelFile.read(model)
     _noted(made, frame, speaker)
     X, y = rows_to_look_at(made, frame)
-    # bagging is kept as predictions at the held-out rows, so it can tell of no others
+    # only bagging's predictions at the held-out rows were saved, so it cannot predict others
     baselines = {"bagging": made.bagging} if made.bagging is not None and frame is None else None
     contents = report_of.contents(
         made.model, X, y, title=title, target=made.schema.target, baselines=baselines
     )
     path = report_of.write(contents, output)
     size = path.stat().st_size
-    speaker.say(f"the report is in {path} ({size / 1e6:.2f} MB)")
+    speaker.say(f"report written to {path} ({size / 1e6:.2f} MB)")
     return {"output": str(path), "bytes": size}
 
 
 def compare(
     frame: pd.DataFrame, target: str, task: Task | None, speaker: Speaker, **settings: Any
 ) -> Result:
-    """Show how methods do in cross-validation."""
+    """Show the scores of methods in cross-validation."""
     schema = Schema.found(frame, target, task)
     speaker.table(*treatment(schema, len(frame)))
     found = compared(frame, schema, progress=speaker.progress, **settings)
@@ -134,7 +134,7 @@ def demo(folder: Path, jobs: int, speaker: Speaker) -> Result:
 
 
 def _noted(made: ModelFile, frame: pd.DataFrame | None, speaker: Speaker) -> list[str]:
-    """Say what in a file is not as in the training."""
+    """Print how a file differs from the training data."""
     notes = [] if frame is None else made.schema.surprises(frame)
     for note in notes:
         speaker.say(f"note: {note}")

@@ -1,4 +1,4 @@
-"""Comparing: methods by cross-validation on one file, and whether the best is really better."""
+"""Comparing: scores of methods by cross-validation, and whether the differences may be chance."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ CLEARLY = 2.0  # standard errors
 
 
 class Scores(NamedTuple):
-    """Of one method, one entry per row; None for what it does not say."""
+    """Scores of one method, one entry per row; None if the method does not provide them."""
 
     loss: Array | None
     covered: Array | None
@@ -46,7 +46,7 @@ class Scores(NamedTuple):
 
 
 class Comparison(NamedTuple):
-    """Table of methods, best first; what to make of it, and methods that failed, in words."""
+    """Table of methods, best first; a verdict in words; notes on methods that failed."""
 
     table: pd.DataFrame
     verdict: str
@@ -54,7 +54,7 @@ class Comparison(NamedTuple):
 
 
 class Fold(NamedTuple):
-    """One part of the rows to fit to, the other to score at."""
+    """Training rows and test rows of one fold."""
 
     X: pd.DataFrame
     y: NDArray[Any]
@@ -78,10 +78,10 @@ def compare(
 ) -> Comparison:
     """Compare methods by cross-validation.
 
-    Losses are compared row by row with the best method's, and the standard error of the mean
-    difference is that of independent rows. Rows of different folds are not quite independent, as
-    any two folds share rows that they were trained on, and the best is the best of several: the
-    true error is somewhat larger, so that 2 standard errors are a weak sign and not a proof.
+    Losses are compared with those of the best method row by row. The standard error of the mean
+    difference assumes independent rows. This is too optimistic: the training sets of any two folds
+    overlap, and the best method was selected among several. So a difference of 2 standard errors
+    is weak evidence.
 
     Parameters
     ----------
@@ -91,7 +91,7 @@ def compare(
         One of `nearbayes.cli.models.ModelName`.
     draws, folds, jobs, seed : int
     progress : bool, optional
-        Whether to show a bar; None shows it on a terminal.
+        Whether to show a progress bar; None shows it on a terminal.
     """
     X, y = schema.labelled(frame)
     cuts = _cuts(schema, X, y, folds, seed)
@@ -110,7 +110,7 @@ def compare(
                 except Exception as error:
                     if name in OURS:
                         raise
-                    failed[name] = f"{name} is left out, as it failed: {error}"
+                    failed[name] = f"{name} is left out because it failed: {error}"
                 seconds[name] += time.perf_counter() - started
                 advance()
     order = np.concatenate([test for _, test in cuts])
@@ -122,7 +122,7 @@ def compare(
 def _cuts(
     schema: Schema, X: pd.DataFrame, y: NDArray[Any], folds: int, seed: int
 ) -> list[tuple[NDArray[np.intp], NDArray[np.intp]]]:
-    """Rows to fit to and rows to score at, for every fold; every class in all of them."""
+    """Training and test rows of every fold, with every class in each of them."""
     fewest = min(Counter(y.tolist()).values()) if schema.classes else len(y)
     if folds > fewest:
         what = "rows of the rarest class" if schema.classes else "rows"
@@ -139,7 +139,7 @@ def _own(task: Task, run: dict[str, Any]) -> dict[str, Method]:
 
 
 def _peers(task: Task, seed: int) -> dict[str, Method]:
-    """Methods of other libraries, where these are installed."""
+    """Methods of other libraries that are installed."""
     methods: dict[str, Method] = {}
     if find_spec("mapie") is not None and task == "regression":
         methods["MAPIE (CV+)"] = partial(_mapie, seed)
@@ -151,7 +151,7 @@ def _peers(task: Task, seed: int) -> dict[str, Method]:
 
 def _posterior(task: Task, run: dict[str, Any], estimator: Any, fold: Fold) -> Scores:
     kind = nb.PosteriorClassifier if task == "classification" else nb.PosteriorRegressor
-    with warnings.catch_warnings():  # the table shows that it is the base model again
+    with warnings.catch_warnings():  # the table shows that it equals the base model
         warnings.filterwarnings("ignore", "an ensemble of an algorithm without")
         model = kind(estimator, calibration=None, **run).fit(fold.X, fold.y)
     if task == "classification":
@@ -196,7 +196,7 @@ def _ngboost_numbers(seed: int, estimator: Any, fold: Fold) -> Scores:
 
 
 def _ngboost_options(seed: int) -> dict[str, Any]:
-    """The usual trees, but seeded: NGBoost's seed does not reach them."""
+    """NGBoost's default trees with a seed, which NGBoost does not pass on to them."""
     from ngboost.learners import default_tree_learner
 
     trees = clone(default_tree_learner).set_params(random_state=seed)
@@ -209,7 +209,7 @@ def _log_loss(probability: Array, classes: NDArray[Any], y: NDArray[Any]) -> Arr
 
 
 def _of_quantiles(quantiles: Array, bounds: Array, y: Array) -> Scores:
-    """CRPS as twice the mean pinball loss over levels."""
+    """Compute the CRPS as twice the mean pinball loss over the levels."""
     error = y[:, None] - quantiles
     loss = 2 * np.maximum(LEVELS * error, (LEVELS - 1) * error).mean(axis=1)
     return Scores(loss, *_covered(bounds, y))
@@ -250,7 +250,7 @@ def _summary(
 
 
 def _against(scores: dict[str, Scores], best: str, name: str) -> tuple[float, float]:
-    """Mean difference in loss to the best, row by row, and its standard error."""
+    """Mean of the row-wise differences in loss to the best method, and its standard error."""
     mine, its = scores[name].loss, scores[best].loss
     if name == best or mine is None or its is None:
         return float("nan"), float("nan")

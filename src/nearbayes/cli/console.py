@@ -1,4 +1,4 @@
-"""Console: what is said to a person, and to a machine (one JSON object on stdout)."""
+"""Console: output for people, and for machines as one JSON object on stdout."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ __all__ = ["Speaker"]
 
 @dataclass(frozen=True)
 class Speaker:
-    """Says things in words, or as one JSON object at the end, or not at all.
+    """Prints text and tables, or one JSON object at the end, or only errors.
 
     Attributes
     ----------
     as_json : bool
-        Print the result as JSON on stdout, and nothing else.
+        Print only the result, as JSON on stdout.
     quiet : bool
-        Print nothing but errors.
+        Print only errors.
     """
 
     as_json: bool = False
@@ -31,21 +31,21 @@ class Speaker:
 
     @property
     def silent(self) -> bool:
-        """Whether a person is told nothing."""
+        """Whether text and tables are suppressed."""
         return self.as_json or self.quiet
 
     @property
     def progress(self) -> bool | None:
-        """Whether to show progress bars; None where there is a terminal."""
+        """Whether to show progress bars; None shows them on a terminal."""
         return False if self.silent else None
 
     def say(self, text: str) -> None:
-        """A line for a person."""
+        """Print a line for people."""
         if not self.silent:
             Console(soft_wrap=True).print(_text(text))
 
     def table(self, title: str, columns: dict[str, list[Any]]) -> None:
-        """A table for a person."""
+        """Print a table for people."""
         if self.silent:
             return
         table = Table(title=_text(title), title_justify="left")
@@ -56,17 +56,17 @@ class Speaker:
         Console().print(table)
 
     def result(self, found: dict[str, Any]) -> None:
-        """The result, for a machine."""
+        """Print the result for machines."""
         if self.as_json:
             print(json.dumps(_plain(found), allow_nan=False))
 
     def error(self, text: str) -> None:
-        """One sentence on what went wrong."""
+        """Print an error message of one sentence."""
         Console(stderr=True, soft_wrap=True).print(_text(f"nearbayes: {text}"))
 
 
 def _text(text: str) -> Text:
-    """Names from the data are text: no markup, and no codes that a terminal would obey."""
+    """Plain text: names from the data must not act as markup or as terminal control codes."""
     return Text("".join(mark if mark.isprintable() or mark == "\n" else "�" for mark in text))
 
 
@@ -77,7 +77,7 @@ def _shown(cell: Any) -> str:
 
 
 def _plain(value: Any) -> Any:
-    """Numbers of NumPy as numbers, and what is no number as null."""
+    """Convert NumPy numbers to Python's, and NaN and infinity to None."""
     if isinstance(value, dict):
         return {str(key): _plain(each) for key, each in value.items()}
     if isinstance(value, list | tuple):

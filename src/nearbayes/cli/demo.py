@@ -1,4 +1,4 @@
-"""Demo: data that ships with scikit-learn, as files that a user might have."""
+"""Demo: writes data that ships with scikit-learn to CSV files."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ NEW_ROWS = 20
 
 
 def write_demo_data(folder: Path) -> tuple[Path, Path]:
-    """Write breast cancer data as two CSV files: rows to learn from, and new ones to predict."""
+    """Write the breast cancer data as two CSV files: training rows, and new rows to predict."""
     folder.mkdir(parents=True, exist_ok=True)
     source = load_breast_cancer()
     frame = pd.DataFrame(source.data, columns=source.feature_names)

@@ -1,15 +1,15 @@
-"""Errors of the command line: one sentence for the user, and an exit code for machines."""
+"""Errors of the command line: a sentence for the user, and an exit code."""
 
 from __future__ import annotations
 
 __all__ = ["FAILED", "MISUSED", "Stopped", "UsageError"]
 
-FAILED, MISUSED = 1, 2  # exit codes: the work failed; what was given cannot be worked with
+FAILED, MISUSED = 1, 2  # exit codes: failure; wrong usage
 
 
 class UsageError(Exception):
-    """The file, column or option given cannot be worked with; the message says what to do."""
+    """The given file, column or option cannot be used; the message says what to do."""
 
 
-class Stopped(Exception):  # noqa: N818 - the user's own doing is no error
-    """The user pressed Ctrl-C; what was finished is kept."""
+class Stopped(Exception):  # noqa: N818 - stopping on purpose is not an error
+    """The user pressed Ctrl-C; finished draws are kept."""

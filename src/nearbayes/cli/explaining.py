@@ -1,4 +1,4 @@
-"""Explaining: importances of the inputs with intervals, from a model file."""
+"""Explaining: importances of the inputs, with intervals."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ __all__ = ["explain", "rows_to_look_at"]
 
 
 def rows_to_look_at(made: ModelFile, frame: pd.DataFrame | None) -> tuple[pd.DataFrame, Any]:
-    """Inputs and outcomes to look at the model with: those given, else those held out."""
+    """Inputs and outcomes of the given rows, or of the held-out rows if none are given."""
     rows = made.held_out if frame is None else frame
     if rows is None:
-        raise UsageError("the model was fitted without held-out rows: give some with --data.")
+        raise UsageError("the model has no held-out rows: pass a data file with --data.")
     return made.schema.labelled(rows)
 
 
 def explain(made: ModelFile, frame: pd.DataFrame | None, coverage: float) -> dict[str, Any]:
-    """Importances, largest first, with intervals and the chance of being the largest."""
+    """Importances, largest first, with intervals and the probability of being the largest."""
     if coverage not in LEVELS:
         raise UsageError(
             f"--coverage must be one of {', '.join(map(str, LEVELS))}, got {coverage}."
@@ -33,7 +33,9 @@ def explain(made: ModelFile, frame: pd.DataFrame | None, coverage: float) -> dic
     held = HeldOut.of(made.model, X, y, np.random.default_rng(0), None, len(X))
     found = importance(held, np.random.default_rng(0))
     if found is None:
-        raise UsageError("the model keeps predictions alone, which tell nothing of its inputs.")
+        raise UsageError(
+            "the model stores only predictions, so importances cannot be computed: fit it again."
+        )
     names, bounds = made.schema.input_names, found["intervals"][LEVELS.index(coverage)]
     table = {
         "feature": [names[name] for name in found["name"]],

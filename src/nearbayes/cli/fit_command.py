@@ -1,4 +1,4 @@
-"""Fitting: from a table to a model file, within a time budget, and on from where it was stopped."""
+"""Fitting: makes a model file from a table, within a time budget; resumes a stopped fit."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ Say = Callable[[str], None]
 
 @dataclass(frozen=True)
 class Options:
-    """What the user asked for; None leaves it to the library or to the time budget."""
+    """Options of a fit; None lets the library or the time budget choose."""
 
     target: str
     task: Task | None = None
@@ -56,25 +56,23 @@ class Options:
 
     def __post_init__(self) -> None:
         if not 0 <= self.holdout < 1:
-            raise UsageError(
-                f"--holdout must be a share from 0 to less than 1, got {self.holdout}."
-            )
+            raise UsageError(f"--holdout must be at least 0 and less than 1, got {self.holdout}.")
 
     @property
     def processes(self) -> int:
-        """Processes that work at a time."""
+        """Number of processes that run at a time."""
         return int(joblib.effective_n_jobs(self.jobs))
 
     @property
     def lasting(self) -> dict[str, Any]:
-        """What must be the same for a stopped fit to go on: jobs and time may differ."""
+        """Options that must stay the same to resume a stopped fit; jobs and time may differ."""
         names = ("target", "task", "model", "refits", "method", "holdout", "seed")
         return {name: getattr(self, name) for name in names}
 
 
 @dataclass(frozen=True)
 class _Work:
-    """Rows to learn from, with what was asked and the time there is."""
+    """Training rows, options, and the time that is left."""
 
     X: pd.DataFrame
     y: NDArray[Any]
@@ -94,7 +92,7 @@ def fit(
 ) -> ModelFile:
     """Fit a posterior to the rows of a file and write it to `output`.
 
-    A file at `output` that was stopped early, of the same data and options, is taken up again.
+    If `output` holds a stopped fit of the same data and options, the fit resumes from it.
 
     Parameters
     ----------
@@ -103,21 +101,21 @@ def fit(
     options : Options
     output : Path
     say : callable
-        Takes a line for the user.
+        Prints a line for the user.
     progress : bool or None
-        Whether to show bars; None shows them on a terminal.
+        Whether to show progress bars; None shows them on a terminal.
     """
     check_output(output)
     train, held_out = _split(frame, schema, options)
     work = _Work(*schema.labelled(train), options, say)
     if len(work.y) < FEWEST_ROWS:
-        raise UsageError(f"{len(work.y)} rows are too few to learn from: {FEWEST_ROWS} or more.")
+        raise UsageError(f"at least {FEWEST_ROWS} training rows are needed, got {len(work.y)}.")
     settings = {**options.lasting, "data": _fingerprint(train), "rows": len(work.y)}
     model = _posterior(options, schema.task, len(work.y), progress)
     earlier = _earlier(output, settings)
     if earlier is not None:
         _take_up(model, earlier, options)
-        say(f"going on with {len(model.posterior_)} draws of {output}")
+        say(f"resuming from {len(model.posterior_)} draws in {output}")
     elif options.budget is not None:
         _plan(model, work)
     model.fit(work.X, work.y).set_params(warm_start=False)
@@ -132,7 +130,7 @@ def fit(
 def _split(
     frame: pd.DataFrame, schema: Schema, options: Options
 ) -> tuple[pd.DataFrame, pd.DataFrame | None]:
-    """Rows to learn from, and rows held out at random, with all classes in both."""
+    """Split at random into training and held-out rows, with all classes in both."""
     rows = schema.usable(frame)
     if options.holdout == 0:
         return rows, None
@@ -146,7 +144,7 @@ def _split(
     except ValueError as error:
         raise UsageError(
             f"--holdout {options.holdout} of {len(rows)} rows leaves too few rows on one side: "
-            "choose another share, or 0 for none."
+            "choose another share, or 0 to hold out none."
         ) from error
     return rows.iloc[np.sort(train)], rows.iloc[np.sort(held_out)]
 
@@ -158,7 +156,7 @@ def _posterior(options: Options, task: Task, n_rows: int, progress: bool | None)
         n_draws=USUAL_DRAWS if options.draws is None else options.draws,
         n_refits=options.refits,
         method=options.method,
-        calibration=None,  # afterwards, when it is known how long a draw takes
+        calibration=None,  # done later, when the time of a draw is known
         n_jobs=options.jobs,
         random_state=options.seed,
         progress=progress,
@@ -166,14 +164,14 @@ def _posterior(options: Options, task: Task, n_rows: int, progress: bool | None)
 
 
 def _take_up(model: Any, earlier: ModelFile, options: Options) -> None:
-    """Let a model go on from the draws of a stopped fit, as that had planned."""
+    """Make a model resume from the draws of a stopped fit, with its planned draws and refits."""
     draws = earlier.model.n_draws if options.draws is None else options.draws
     model.set_params(warm_start=True, n_refits=earlier.settings["n_refits"], n_draws=draws)
     model.posterior_ = earlier.model.posterior_
 
 
 def _plan(model: Any, work: _Work) -> None:
-    """Set draws and refits of the model to what there is time for."""
+    """Set the draws and refits of the model that the time allows."""
     options = work.options
     codes = np.unique(work.y, return_inverse=True)[1] if work.y.dtype.kind == "U" else work.y
     _, seconds = timed_on_one_thread(lambda: clone(model.estimator).fit(work.X, codes))
@@ -187,11 +185,11 @@ def _plan(model: Any, work: _Work) -> None:
     work.say(f"one fit takes {seconds:.2g} s: {plan.draws} draws of {plan.refits} refits")
     needed = seconds * plan.draws * costs[plan.refits - 1] / options.processes
     if needed > work.seconds_left:
-        work.say(f"the time budget is too short: these draws take about {in_words(needed)}")
+        work.say(f"the time budget is too short: the draws will take about {in_words(needed)}")
 
 
 def _costs(estimator: Any, n: int, options: Options) -> list[float]:
-    """Cost of a draw with 1, 2, ... refits, up to those asked for or usual, in first fits."""
+    """Cost of a draw with 1, 2, ... refits, in units of the first fit."""
     if options.method != "martingale":
         return [1.0]
     fitting = fitting_of(estimator, {})
@@ -204,12 +202,12 @@ def _costs(estimator: Any, n: int, options: Options) -> list[float]:
 def _calibrated_and_compared(
     model: Any, rows: pd.DataFrame | None, work: _Work
 ) -> tuple[bool, Any]:
-    """Calibrate intervals and make bagging to compare with; Ctrl-C leaves that for another time.
+    """Calibrate intervals and fit bagging for comparison, unless the user presses Ctrl-C.
 
     Returns
     -------
     (bool, model or None)
-        Whether the user stopped the fit, and bagging.
+        Whether the user stopped the fit, and the bagging model.
     """
     if model.posterior_.provenance.interrupted:
         return True, None
@@ -224,7 +222,7 @@ def _calibrated_and_compared(
 
 
 def _calibrate(model: Any, work: _Work) -> None:
-    """Calibrate intervals, where the learner needs it and there is time."""
+    """Calibrate intervals if the learner needs it and there is time."""
     posterior = model.posterior_
     flexible = posterior.chunks.traits.calibrate
     if not work.options.calibration or not flexible or len(posterior) < 2:
@@ -236,13 +234,13 @@ def _calibrate(model: Any, work: _Work) -> None:
         left = work.seconds_left - _bagging_seconds(model, work) - _writing_seconds(model)
         sets = plan_simulations(left, per_draw, jobs, len(posterior))
     if sets == 0:
-        work.say("no time is left to calibrate intervals: they may cover too little")
+        work.say("no time left to calibrate the intervals: they may be too narrow")
         return
     model.calibrate(work.X, work.y, n_sets=sets)
 
 
 def _bagging(model: Any, rows: pd.DataFrame, work: _Work) -> Any:
-    """Bagging of the same model, to compare with; if there is no time for it, None."""
+    """Bagging of the same model for comparison; None if there is no time for it."""
     if _bagging_seconds(model, work) > work.seconds_left:
         return None
     draws = min(DRAWS_OF_BAGGING, len(model.posterior_))
@@ -251,13 +249,13 @@ def _bagging(model: Any, rows: pd.DataFrame, work: _Work) -> Any:
 
 
 def _bagging_seconds(model: Any, work: _Work) -> float:
-    """What bagging will take: one fit for each draw."""
+    """Expected seconds of bagging: one fit per draw."""
     draws = min(DRAWS_OF_BAGGING, len(model.posterior_))
     return float(draws * model.posterior_.provenance.seconds["first_fit"] / work.options.processes)
 
 
 def _writing_seconds(model: Any) -> float:
-    """What writing the model will take, from two draws of it."""
+    """Expected seconds to write the model, measured on two draws."""
     with TemporaryDirectory() as folder:
         started = time.perf_counter()
         model.save(Path(folder) / "two.nearbayes", thin=2)
@@ -265,14 +263,14 @@ def _writing_seconds(model: Any) -> float:
 
 
 def _earlier(output: Path, settings: dict[str, Any]) -> ModelFile | None:
-    """A stopped fit of the same data and options, if `output` is one."""
+    """The stopped fit in `output` if it has the same data and options, else None."""
     if not output.exists():
         return None
     try:
         found = settings_of(output)
     except UsageError as error:
         raise UsageError(
-            f"--output {output} is there, and nearbayes fit did not write it: name another file."
+            f"--output {output} exists but was not written by nearbayes fit: choose another file."
         ) from error
     same = all(found.get(name) == value for name, value in settings.items())
     return ModelFile.read(output) if found.get("stopped") and same else None

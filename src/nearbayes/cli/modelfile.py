@@ -1,4 +1,4 @@
-"""Model files: a saved posterior with what the command line needs beside it."""
+"""Model files: a saved posterior, with its schema, settings and held-out rows."""
 
 from __future__ import annotations
 
@@ -24,19 +24,19 @@ ABOUT, HELD_OUT, BAGGING = "about.json", "held_out.csv", "bagging.nearbayes"
 
 @dataclass(frozen=True)
 class ModelFile:
-    """What `nearbayes fit` writes and the other commands read.
+    """Model file that `nearbayes fit` writes and the other commands read.
 
     Attributes
     ----------
     model : PosteriorClassifier or PosteriorRegressor
     schema : Schema
     settings : dict
-        Options of the fit and a fingerprint of its data, to tell whether it can go on; "stopped"
-        says whether there is anything to go on with.
+        Options of the fit and a fingerprint of its data, to tell whether a fit can resume from it;
+        "stopped" is True if it was interrupted.
     held_out : DataFrame or None
-        Rows of the data file that the fit has not seen, as they were.
+        Rows of the data file that were not used in the fit.
     bagging : PosteriorClassifier or PosteriorRegressor or None
-        Bagging of the same model, kept as predictions at the held-out rows.
+        Bagging of the same model, stored as predictions at the held-out rows.
     """
 
     model: Any
@@ -46,7 +46,7 @@ class ModelFile:
     bagging: Any = None
 
     def write(self, path: Path) -> Path:
-        """Write everything into one file."""
+        """Write everything to one file."""
         about = {"schema": self.schema.to_json(), "settings": self.settings}
         attached = {ABOUT: json.dumps(about).encode()}
         if self.held_out is not None:
@@ -58,7 +58,7 @@ class ModelFile:
 
     @classmethod
     def read(cls, path: Path) -> ModelFile:
-        """Read what `write` wrote."""
+        """Read a file written by `write`."""
         attached = _attached(path)
         try:
             model = nb.load(path)
@@ -70,7 +70,7 @@ class ModelFile:
             schema, settings = Schema.from_json(about["schema"]), dict(about["settings"])
             held_out = _rows_of(attached[HELD_OUT]) if HELD_OUT in attached else None
         except (ValueError, KeyError, TypeError) as error:
-            raise UsageError(f"{path} does not know its columns any more: fit again.") from error
+            raise UsageError(f"{path} has a damaged schema: fit the model again.") from error
         return cls(model, schema, settings, held_out, bagging)
 
 
@@ -81,15 +81,15 @@ def settings_of(path: Path) -> dict[str, Any]:
 
 def _attached(path: Path) -> Mapping[str, bytes]:
     if not path.is_file():
-        raise UsageError(f"{path} is not there: make it with nearbayes fit.")
+        raise UsageError(f"{path} does not exist: create it with nearbayes fit.")
     try:
         attached = attachments(path)
     except FileRefused as error:
         raise UsageError(str(error)) from error
     if ABOUT not in attached:
         raise UsageError(
-            f"{path} was not written by nearbayes fit, so it does not know its columns: load it in "
-            "Python with nearbayes.load."
+            f"{path} was not written by nearbayes fit and has no schema: load it in Python with "
+            "nearbayes.load."
         )
     return attached
 

@@ -1,4 +1,4 @@
-"""Models: estimators by the names that the command line knows them by."""
+"""Models: the estimators that --model names."""
 
 from __future__ import annotations
 
@@ -37,15 +37,15 @@ def make_estimator(name: ModelName, task: Task, n_rows: int) -> Any:
     name : "hist", "xgboost", "lightgbm", "forest", "linear" or "gp"
     task : "classification" or "regression"
     n_rows : int
-        Rows that it will be fitted to.
+        Number of training rows.
     """
     if name == "gp" and n_rows > MOST_ROWS_OF_GP:
         raise UsageError(
-            f"--model gp takes up to {MOST_ROWS_OF_GP} rows, got {n_rows}: use another model, such "
-            "as hist."
+            f"--model gp supports at most {MOST_ROWS_OF_GP} rows, got {n_rows}: use another model, "
+            "such as hist."
         )
     if name in ("xgboost", "lightgbm") and find_spec(name) is None:
-        raise UsageError(f"--model {name} needs it installed: pip install 'nearbayes[{name}]'.")
+        raise UsageError(f"--model {name} needs the package: pip install 'nearbayes[{name}]'.")
     return MODELS[name](task == "classification")
 
 
@@ -86,7 +86,7 @@ def _gp(classifies: bool) -> Any:
 
 
 def as_numbers() -> ColumnTransformer:
-    """Numbers filled in and scaled; categories, a missing one too, as columns of 0 and 1."""
+    """Impute and scale numbers, one-hot encode categories (missing is a category of its own)."""
     numbers: Pipeline = make_pipeline(SimpleImputer(strategy="median"), StandardScaler())
     categories = OneHotEncoder(handle_unknown="ignore", sparse_output=False)
     return ColumnTransformer(

@@ -1,4 +1,4 @@
-"""Outputs: whether a file can be written, found out before the work and not after it."""
+"""Outputs: checks before the work that a file can be written."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ __all__ = ["check_output"]
 
 
 def check_output(path: Path) -> None:
-    """Refuse a path that is a folder, is in no folder, or may not be written."""
+    """Refuse a path that is a folder, is in a missing folder, or is not writable."""
     if path.is_dir():
-        raise UsageError(f"--output {path} is a folder: name a file in it.")
+        raise UsageError(f"--output {path} is a folder: give a file name.")
     if not path.parent.is_dir():
-        raise UsageError(f"--output {path} is in a folder that is not there: make it first.")
+        raise UsageError(f"--output {path} is in a folder that does not exist: create it first.")
     if not access(path if path.exists() else path.parent, W_OK):
-        raise UsageError(f"--output {path} may not be written: choose another place.")
+        raise UsageError(f"--output {path} is not writable: choose another path.")

@@ -1,4 +1,4 @@
-"""Predicting: a table of predictions, intervals, and how much of the doubt more data would end."""
+"""Predicting: a table of predictions, intervals and shares of epistemic uncertainty."""
 
 from __future__ import annotations
 
@@ -18,10 +18,9 @@ def predict(made: ModelFile, frame: pd.DataFrame, coverage: float) -> pd.DataFra
     Returns
     -------
     DataFrame
-        For classes: "prediction", and for each class its probability with an interval. For
-        numbers: "prediction", an interval of the mean (credible) and one of a new outcome
-        (predictive). For both "epistemic_share", the part of the uncertainty that more rows would
-        remove.
+        Classification: "prediction", and the probability of each class with an interval.
+        Regression: "prediction", a predictive interval of the outcome and a credible interval of
+        its mean. Both: "epistemic_share", the share of the uncertainty that more data would remove.
     """
     X = made.schema.inputs(frame)
     classifies = made.schema.task == "classification"

@@ -1,6 +1,6 @@
-"""Schema: what a data file holds, found out once and held against later files.
+"""Schema: the columns of a data file, inferred once and checked against later files.
 
-Everything that was decided is in notes, to be shown; nothing is treated in silence.
+Every decision is recorded in a note that the user sees.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ __all__ = ["Schema", "Task"]
 Task = Literal["classification", "regression"]
 
 MOST_CLASSES = 50
-FEW_WHOLE_NUMBERS = 10  # a target with no more different whole numbers is taken for classes
-FEWEST_ROWS = 5  # of a class
+FEW_WHOLE_NUMBERS = 10  # a target with at most this many distinct integers is read as classes
+FEWEST_ROWS = 5  # rows that a class needs
 WHOLE_NUMBER = re.compile(r"^(-?\d+)\.0+$")
 
 
@@ -41,7 +41,7 @@ class Schema:
     classes : tuple of str
         In the order of their codes; empty for regression.
     note : str
-        What was done to rows because of their target.
+        Which rows were left out because of their target.
     """
 
     columns: tuple[Column, ...]
@@ -52,14 +52,17 @@ class Schema:
 
     @classmethod
     def found(cls, frame: pd.DataFrame, target: str, task: Task | None = None) -> Schema:
-        """Find out what the columns of a frame are, and what is to be done with the target."""
+        """Infer the schema of a frame."""
         if target not in frame.columns:
             raise UsageError(
-                f"--target {target!r} is no column of the file, which has {listed(frame.columns)}."
+                f"--target must be a column of the file, one of {listed(frame.columns)}, got "
+                f"{target!r}."
             )
         columns = tuple(Column.seen(name, frame[name]) for name in frame.columns if name != target)
         if all(column.kind == "left out" for column in columns):
-            raise UsageError("no column but the target says anything: all are empty or constant.")
+            raise UsageError(
+                "no column besides the target can be used: all are empty, constant or identifiers."
+            )
         _check_clashes(columns)
         task = _task(frame[target], target) if task is None else task
         if task == "regression":
@@ -68,7 +71,7 @@ class Schema:
 
     @classmethod
     def from_json(cls, saved: Mapping[str, Any]) -> Schema:
-        """Undo `asdict`."""
+        """Inverse of `to_json`."""
         columns = tuple(
             Column(**{**each, "levels": tuple(each["levels"])}) for each in saved["columns"]
         )
@@ -79,7 +82,7 @@ class Schema:
         return asdict(self)
 
     def inputs(self, frame: pd.DataFrame) -> pd.DataFrame:
-        """The inputs as models take them: numbers and categories."""
+        """Inputs as numbers and categories, for models."""
         self.check_columns(frame)
         read = [column.read(frame[column.name]) for column in self.used]
         inputs = {name: values for each in read for name, values in each.items()}
@@ -92,58 +95,61 @@ class Schema:
 
     @property
     def input_names(self) -> dict[str, str]:
-        """Names of the inputs for models, and for people."""
+        """Names of the inputs: name for models -> name for people."""
         return {key: name for column in self.used for key, name in column.inputs.items()}
 
     def check_columns(self, frame: pd.DataFrame) -> None:
-        """Refuse a file without the columns of the training."""
+        """Raise an error if the file lacks a column used in training."""
         lacking = [column.name for column in self.used if column.name not in frame.columns]
         if lacking:
             raise UsageError(
-                f"the file lacks columns that the model was trained on: {listed(lacking)}."
+                f"the file lacks columns that were used in training: {listed(lacking)}."
             )
 
     def surprises(self, frame: pd.DataFrame) -> list[str]:
-        """What in a later file is not as in the training, and what is done about it."""
+        """Describe how a later file differs from training, and how that is handled."""
         self.check_columns(frame)
         said = {column.name: column.surprises(frame[column.name]) for column in self.used}
         known = {self.target, *(column.name for column in self.columns)}
         extra = [name for name in frame.columns if name not in known]
         return [f"column {name!r}: {what}" for name, what in said.items() if what] + (
-            [f"columns that the training did not have are not used: {listed(extra)}"]
+            [f"columns that were not in the training data are ignored: {listed(extra)}"]
             if extra
             else []
         )
 
     def labelled(self, frame: pd.DataFrame) -> tuple[pd.DataFrame, NDArray[Any]]:
-        """Inputs and outcomes of the rows whose target can be used."""
+        """Inputs and outcomes of the rows with a usable target."""
         rows = self.usable(frame)
         return self.inputs(rows), self.outcomes(rows)
 
     def usable(self, frame: pd.DataFrame) -> pd.DataFrame:
-        """Rows with a target: a number, or one of the classes."""
+        """Rows whose target is a number, or one of the classes."""
         if self.target not in frame.columns:
-            raise UsageError(f"the file lacks the target {self.target!r}.")
+            raise UsageError(f"the file lacks the target column {self.target!r}.")
         values = frame[self.target].where(~is_missing(frame[self.target]))
         numbers = self.task == "regression"
         usable = as_numbers(values).notna() if numbers else values.map(_label).isin(self.classes)
         if not usable.any():
-            raise UsageError(f"no row has a target {self.target!r} that can be used.")
+            raise UsageError(
+                f"the target {self.target!r} has no usable value: it must hold numbers, or classes "
+                "seen in training."
+            )
         return frame[usable]
 
     def outcomes(self, frame: pd.DataFrame) -> NDArray[Any]:
-        """Numbers, or classes as text, of rows that have them."""
+        """Outcomes as numbers, or as class names."""
         if self.task == "regression":
             return np.asarray(as_numbers(frame[self.target]))
         return np.asarray(frame[self.target].map(_label), dtype=str)
 
 
 def _check_clashes(columns: tuple[Column, ...]) -> None:
-    """Refuse columns of which models would get inputs of the same name."""
+    """Raise an error if two columns would give inputs of the same name."""
     names = Counter(name for column in columns for name in column.inputs)
     twice = [name for name, times in names.items() if times > 1]
     if twice:
-        raise UsageError(f"two columns are to be called {twice[0]!r} for the model: rename one.")
+        raise UsageError(f"two columns give an input of the name {twice[0]!r}: rename one.")
 
 
 def _task(values: pd.Series, target: str) -> Task:
@@ -159,16 +165,16 @@ def _task(values: pd.Series, target: str) -> Task:
 
 
 def _unusable(values: pd.Series, target: str) -> str:
-    """Check a target of numbers; say how many rows are of no use."""
+    """Check a numeric target; return a note on the rows left out."""
     y = as_numbers(without_missing(values))
     if y.isna().mean() > 1 - MOSTLY:
         example = without_missing(values)[y.isna()].iloc[0]
         raise UsageError(
-            f"the target {target!r} is not made of numbers ({str(example)[:30]!r}): use --task "
-            "classification."
+            f"the target {target!r} must hold numbers for regression, got {str(example)[:30]!r}: "
+            "use --task classification."
         )
     if y.nunique() < 2:
-        raise UsageError(f"the target {target!r} is always the same: there is nothing to learn.")
+        raise UsageError(f"the target {target!r} is constant: there is nothing to learn.")
     return counted(len(values) - int(y.notna().sum()), "rows without a target left out")
 
 
@@ -177,23 +183,23 @@ def _with_classes(columns: tuple[Column, ...], values: pd.Series, target: str) -
     kept, rare = counts[counts >= FEWEST_ROWS], counts[counts < FEWEST_ROWS]
     if len(counts) > MOST_CLASSES and len(kept) < len(counts) / 2:
         raise UsageError(
-            f"the target {target!r} has {len(counts)} different values, most of them in fewer than "
-            f"{FEWEST_ROWS} rows, and they are not numbers: is it the right column?"
+            f"the target {target!r} has {len(counts)} classes, most of them with fewer than "
+            f"{FEWEST_ROWS} rows: check --target, or use --task regression if it holds numbers."
         )
     if len(counts) == 1:
-        raise UsageError(f"the target {target!r} is always {counts.index[0]!r}.")
+        raise UsageError(f"the target {target!r} has only one class, {counts.index[0]!r}.")
     if len(kept) < 2:
         raise UsageError(
-            f"the target {target!r} has fewer than two classes of {FEWEST_ROWS} rows or more: "
-            f"{listed(counts.index)}."
+            f"the target {target!r} must have two classes with at least {FEWEST_ROWS} rows each, "
+            f"got the classes {listed(counts.index)}."
         )
     note = joined(
         counted(int(is_missing(values).sum()), "rows without a target left out"),
-        counted(int(rare.sum()), f"rows left out, of classes too rare: {listed(rare.index)}"),
+        counted(int(rare.sum()), f"rows of rare classes left out: {listed(rare.index)}"),
     )
     return Schema(columns, target, "classification", tuple(sorted(kept.index)), note)
 
 
 def _label(value: Any) -> Any:
-    """A class as text; a whole number without its ".0", whichever way the file writes it."""
+    """A class as text; an integer written as a float, such as "1.0", becomes "1"."""
     return None if pd.isna(value) else WHOLE_NUMBER.sub(r"\1", str(value))

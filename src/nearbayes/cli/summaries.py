@@ -1,4 +1,4 @@
-"""Summaries: how a file was read and what a fit gave, in a few lines."""
+"""Summaries: how a file was read, and the results of a fit, in a few lines."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ MOST_COLUMNS = 30
 
 
 def treatment(schema: Schema, n_rows: int) -> tuple[str, dict[str, list[Any]]]:
-    """Title and columns of a table that says how each column of the file is read."""
+    """Title and columns of a table that shows how each column of the file is read."""
     what = f"{len(schema.classes)} classes" if schema.classes else "numbers"
     title = f"{n_rows} rows; target {schema.target!r}: {schema.task} ({what})"
     if schema.note:
@@ -39,7 +39,7 @@ def treatment(schema: Schema, n_rows: int) -> tuple[str, dict[str, list[Any]]]:
 
 
 def summary(made: ModelFile, path: Path) -> dict[str, Any]:
-    """What a fit gave, for machines."""
+    """Results of a fit, for machines."""
     source = made.model.posterior_.provenance
     return {
         "model": str(path),
@@ -53,13 +53,13 @@ def summary(made: ModelFile, path: Path) -> dict[str, Any]:
         "seconds": source.seconds,
         "stopped": made.settings["stopped"],
         "calibration": None if made.model.calibration_ is None else str(made.model.calibration_),
-        # few rows and many models: threads would cost more than they give
+        # many models on few rows: threads would cost more than they save
         "held_out": timed_on_one_thread(lambda: _scores(made))[0],
     }
 
 
 def summary_lines(found: dict[str, Any], made: ModelFile) -> list[str]:
-    """The same for people."""
+    """Results of a fit, for people."""
     lines: list[str] = made.model.posterior_.summary().splitlines()
     lines.append(f"intervals: {found['calibration'] or 'not calibrated'}")
     if found["held_out"]:
@@ -74,7 +74,7 @@ def summary_lines(found: dict[str, Any], made: ModelFile) -> list[str]:
 
 
 def _scores(made: ModelFile) -> dict[str, float] | None:
-    """Scores at the held-out rows, of the posterior and of the model without it."""
+    """Scores of the posterior and of the base model at the held-out rows."""
     if made.held_out is None:
         return None
     X, y = made.schema.labelled(made.held_out)

@@ -1,4 +1,4 @@
-"""Tables: data files as pandas frames, or a sentence that says why not."""
+"""Tables: reads and writes data files as pandas frames."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ __all__ = ["check_table_output", "read_table", "write_table"]
 
 COMPRESSED = ".gz"
 BINARY = (".parquet", ".feather", ".arrow")
-DELIMITERS = {".csv": None, ".tsv": "\t", ".txt": None}  # None: found out from the first lines
+DELIMITERS = {".csv": None, ".tsv": "\t", ".txt": None}  # None: detected from the first lines
 LIKELY = ",;\t|"
-TYPED = {"\\t": "\t", "tab": "\t"}  # a tab as a shell lets one type it
-SAMPLE = 1 << 16  # characters that the delimiter is found out from
+TYPED = {"\\t": "\t", "tab": "\t"}  # ways to write a tab in a shell
+SAMPLE = 1 << 16  # characters used to detect the delimiter
 MAKES_A_FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n")
 NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
 
@@ -35,19 +35,19 @@ def read_table(
 ) -> pd.DataFrame:
     """Read a CSV (gzipped or not), Parquet or Feather file.
 
-    Columns hold numbers, dates or text. Cells of a CSV come as text, so that nothing is guessed
-    before `schema` looks at them.
+    Columns hold numbers, dates or text. All cells of a CSV are read as text; `Schema` infers
+    their kind.
 
     Parameters
     ----------
     path : Path
     delimiter : str, optional
-        Of a CSV file; found out if not given.
+        CSV delimiter; detected if None.
     encoding : str
-        Of a CSV file.
+        CSV encoding.
     """
     if not path.is_file():
-        raise UsageError(f"{path} is not there: check the path.")
+        raise UsageError(f"{path} does not exist: check the path.")
     if path.stat().st_size == 0:
         raise UsageError(f"{path} is empty.")
     kind = _kind(path)
@@ -57,14 +57,14 @@ def read_table(
         frame = _read_csv(path, _one_mark(delimiter) or DELIMITERS[kind], encoding)
     else:
         known = ".csv, .csv.gz, .tsv, .txt, .parquet, .feather"
-        raise UsageError(f"{path} has the suffix {kind!r}, which says nothing: use one of {known}.")
+        raise UsageError(f"{path} must have one of the suffixes {known}, got {kind!r}.")
     if frame.empty:
         raise UsageError(f"{path} has a header but no rows.")
     return frame
 
 
 def _kind(path: Path) -> str:
-    """Suffix of a path, without that of gzip."""
+    """Suffix of a path, ignoring .gz."""
     suffix = path.suffix.lower()
     return Path(path.stem).suffix.lower() if suffix == COMPRESSED else suffix
 
@@ -81,8 +81,8 @@ def _read_binary(path: Path, kind: str) -> pd.DataFrame:
     try:
         frame = read(path)
     except (OSError, ValueError) as error:  # pyarrow's errors are ValueErrors
-        raise UsageError(f"{path} is no {kind[1:]} file, or a damaged one: {error}") from error
-    if frame.index.names != [None]:  # a column that pandas made an index of
+        raise UsageError(f"{path} cannot be read as a {kind[1:]} file: {error}") from error
+    if frame.index.names != [None]:  # a column that pandas turned into an index
         frame = frame.reset_index()
     names = [str(name) for name in frame.columns]
     _check_names(path, names)
@@ -91,7 +91,7 @@ def _read_binary(path: Path, kind: str) -> pd.DataFrame:
 
 
 def _plain(values: pd.Series) -> pd.Series:
-    """Numbers and dates as such; all else, truth values too, as the text that a CSV would have."""
+    """Keep numbers and dates; convert the rest, also booleans, to text as in a CSV."""
     types = pd.api.types
     if types.is_datetime64_any_dtype(values):
         return pd.to_datetime(values, utc=True).dt.tz_localize(None)
@@ -106,7 +106,7 @@ def _read_csv(path: Path, delimiter: str | None, encoding: str) -> pd.DataFrame:
     with _text_of(path, encoding) as file:
         head = file.read(SAMPLE)
     if "\0" in head:
-        raise UsageError(f"{path} is not text: use the suffix of its kind, such as .parquet.")
+        raise UsageError(f"{path} is not a text file: use the suffix of its format, e.g. .parquet.")
     if not head.strip():
         raise UsageError(f"{path} is empty.")
     style: dict[str, Any] = {"delimiter": delimiter or _delimiter(head), "skipinitialspace": True}
@@ -118,24 +118,26 @@ def _read_csv(path: Path, delimiter: str | None, encoding: str) -> pd.DataFrame:
 
 @contextmanager
 def _text_of(path: Path, encoding: str) -> Iterator[TextIO]:
-    """The file, opened as text; what cannot be read of it is said in a sentence."""
+    """Open the file as text; errors while reading become a `UsageError`."""
     opened: Any = gzip.open if path.suffix.lower() == COMPRESSED else open
     try:
         with opened(path, "rt", encoding=encoding, newline="") as file:
             yield file
     except UnicodeError as error:
         raise UsageError(
-            f"{path} is not {encoding} text ({error}): give --encoding, such as latin-1, cp1252 or "
-            "utf-16."
+            f"{path} is not {encoding} text ({error}): set --encoding, for example to latin-1, "
+            "cp1252 or utf-16."
         ) from error
     except LookupError as error:
-        raise UsageError(f"--encoding {encoding!r} is none that Python knows.") from error
+        raise UsageError(
+            f"--encoding must be an encoding of Python, such as utf-8, got {encoding!r}."
+        ) from error
     except (csv.Error, pd.errors.ParserError, OSError, EOFError, zlib.error) as error:
         raise UsageError(f"{path} cannot be read as a table: {error}") from error
 
 
 def _delimiter(head: str) -> str:
-    """The likely delimiter that is in most of the first lines equally often."""
+    """The candidate whose count per line is the same in most of the first lines."""
     lines = [line for line in head.splitlines()[:50] if line.strip()]
 
     def regularity(mark: str) -> tuple[int, int]:
@@ -146,7 +148,7 @@ def _delimiter(head: str) -> str:
 
 
 def _check_cells(path: Path, rows: Any) -> None:
-    """Refuse lines with more or fewer cells than the header; blank lines do not count."""
+    """Refuse lines with more or fewer cells than the header; blank lines are skipped."""
     names: list[str] = []
     for row in rows:
         if len(row) <= 1 and not "".join(row).strip():
@@ -155,14 +157,14 @@ def _check_cells(path: Path, rows: Any) -> None:
             names = row
             if len(names) == 1:
                 raise UsageError(
-                    f"{path} has one column only, {names[0][:40]!r}: name what separates the "
-                    "columns with --delimiter."
+                    f"{path} has only one column, {names[0][:40]!r}: set the column separator with "
+                    "--delimiter."
                 )
             _check_names(path, names)
         elif len(row) != len(names):
             raise UsageError(
                 f"{path} has {len(row)} cells in line {rows.line_num}, but {len(names)} in its "
-                "header: mend the line, or name what separates the columns with --delimiter."
+                "header: correct the line, or set the column separator with --delimiter."
             )
 
 
@@ -173,7 +175,7 @@ def _check_names(path: Path, names: list[str]) -> None:
 
 
 def check_table_output(path: Path) -> None:
-    """Refuse, before any work, a path that `write_table` cannot write."""
+    """Refuse a path that `write_table` cannot write, before any work is done."""
     if _kind(path) not in (".csv", *BINARY):
         raise UsageError(f"cannot write {path}: use .csv, .csv.gz, .parquet or .feather.")
     check_output(path)
@@ -182,8 +184,8 @@ def check_table_output(path: Path) -> None:
 def write_table(frame: pd.DataFrame, path: Path) -> None:
     """Write a frame in the format of the path's suffix; CSV cells cannot become formulas.
 
-    A spreadsheet runs text that starts with "=", "+", "-" or "@"; an apostrophe before it stops
-    that.
+    Spreadsheets run text that starts with "=", "+", "-" or "@" as a formula. An apostrophe before
+    it prevents that.
     """
     check_table_output(path)
     kind = _kind(path)
@@ -199,7 +201,7 @@ def write_table(frame: pd.DataFrame, path: Path) -> None:
 
 
 def harmless(cell: Any) -> Any:
-    """Text that no spreadsheet takes for a formula; a number is none.
+    """Escape text that a spreadsheet would read as a formula; numbers stay unchanged.
 
     Examples
     --------

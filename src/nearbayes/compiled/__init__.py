@@ -1,1 +1,1 @@
-"""What compiled families share."""
+"""Helpers for algorithms compiled with JAX."""

@@ -1,4 +1,4 @@
-"""Safe files: a fitted model in one zip file, from which no code is ever run."""
+"""Safe files: a fitted model in one zip file; loading it never runs code from the file."""
 
 from nearbayes.files.arrays import NotSaveable
 from nearbayes.files.container import FileRefused

@@ -1,9 +1,8 @@
-"""Allowed: the types that a saved scikit-learn model may be made of. The one list.
+"""Allowed: the list of types that a saved scikit-learn model may consist of.
 
-A type is here if making an instance of it from a file, and predicting with it, can do nothing but
-compute; `indices.py` checks those whose compiled code follows indices without looking. A type that
-is not here is refused when a model is saved, and again when a file is loaded; `trusted=` adds to
-the list, for one call.
+A type is listed if creating it from a file and predicting with it can only compute. `indices.py`
+checks those whose compiled code uses indices unchecked. Other types are refused, both on save and
+on load; `trusted=` extends the list for one call.
 """
 
 from __future__ import annotations
@@ -80,7 +79,7 @@ ESTIMATORS = {
     svm: "LinearSVC LinearSVR NuSVC NuSVR SVC SVR",
     tree: "DecisionTreeClassifier DecisionTreeRegressor ExtraTreeClassifier ExtraTreeRegressor",
 }
-# What estimators keep inside: scikit-learn's private types, by their names as of 1.6 and later.
+# Private types of scikit-learn inside estimators, by their names since 1.6.
 PARTS = {
     "sklearn._loss.link": "HalfLogitLink IdentityLink Interval LogLink LogitLink MultinomialLogit",
     "sklearn._loss.loss": "AbsoluteError HalfBinomialLoss HalfGammaLoss HalfMultinomialLoss "
@@ -103,8 +102,8 @@ SGD_LOSSES = (
     "EpsilonInsensitive Hinge Huber ModifiedHuber SquaredEpsilonInsensitive SquaredHinge "
     "SquaredLoss"
 )
-# Functions that compute a number from a number, those that select columns, and scikit-learn's own
-# check of a table, which histogram boosting keeps.
+# Functions of one number, functions that score columns, and scikit-learn's `check_array`, which
+# histogram boosting stores.
 FUNCTIONS = {
     "numpy": "abs absolute arcsinh cbrt clip cos exp exp2 expm1 log log10 log1p log2 sin sqrt "
     "sinh square tan tanh",
@@ -124,7 +123,7 @@ def _in(module: str, names: str) -> frozenset[str]:
 
 
 NUMBERS = _in("numpy", SCALARS)
-# Names by how skops makes an object of them (its loaders); a loader that is not here is refused.
+# Type names by the skops loader that creates them; other loaders are refused.
 ALLOWED: dict[str, frozenset[str]] = {
     "ObjectNode": frozenset(
         type_name(getattr(module, name))

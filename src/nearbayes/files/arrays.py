@@ -1,6 +1,6 @@
-"""Arrays and plain values as bytes and JSON: nothing that could hold an object.
+"""Arrays and plain values as bytes and JSON, without Python objects.
 
-`np.load` would allocate whatever shape a file claims, so headers are looked at first.
+Headers are checked before reading, because `np.load` would allocate any shape that a file claims.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ READERS = {
 }
 
 
-class NotSaveable(TypeError):  # noqa: N818 - it says what the matter is
+class NotSaveable(TypeError):  # noqa: N818 - the name says what is wrong
     """A part of a model that a safe file cannot hold."""
 
 
@@ -59,17 +59,17 @@ def array_bytes(array: NDArray[Any]) -> bytes:
 
 
 def array_of(data: bytes, kinds: str = SIMPLE_KINDS) -> NDArray[Any]:
-    """An array, if the bytes are exactly as many as its header says."""
+    """Read an array; refuse it if the number of bytes does not match its header."""
     stream = io.BytesIO(data)
     version = np.lib.format.read_magic(stream)
     if version not in READERS:
-        raise FileRefused(f"an array is in version {version} of NumPy's format.")
+        raise FileRefused(f"an array has the unsupported version {version} of NumPy's format.")
     shape, fortran, dtype = READERS[version](stream)
     size = math.prod(shape) * dtype.itemsize
     if dtype.hasobject or dtype.kind not in kinds or any(n < 0 for n in shape):
-        raise FileRefused(f"an array has dtype {dtype} and shape {shape}.")
+        raise FileRefused(f"an array has an invalid dtype or shape: {dtype}, {shape}.")
     if len(data) - stream.tell() != size:
-        raise FileRefused(f"an array of shape {shape} should have {size} bytes.")
+        raise FileRefused(f"an array of shape {shape} must have {size} bytes.")
     flat = np.frombuffer(data, dtype, offset=stream.tell()) if size else np.empty(0, dtype)
     return flat.reshape(shape, order="F" if fortran else "C").copy(order="K")
 
@@ -88,12 +88,12 @@ def labels_record(labels: NDArray[Any] | None) -> dict[str, Any] | None:
 
 
 def labels_of(record: Any) -> NDArray[Any] | None:
-    """Undo `labels_record`."""
+    """Inverse of `labels_record`."""
     if record is None:
         return None
     dtype = np.dtype(str(record["dtype"]))
     if dtype.kind not in SIMPLE_KINDS + "O" or dtype.itemsize > 10_000:
-        raise FileRefused(f"labels have dtype {dtype}.")
+        raise FileRefused(f"labels have the invalid dtype {dtype}.")
     values = record["values"]
     if not isinstance(values, list) or not all(_is_plain(each) for each in values):
         raise FileRefused("labels must be strings, numbers or booleans.")
@@ -113,9 +113,9 @@ def plain_record(value: Any, members: Members, name: str) -> Any:
     ----------
     value : object
     members : Members
-        Where arrays go.
+        Arrays are added to it.
     name : str
-        What it is, for the error message.
+        Name of the parameter, for the error message.
     """
     if isinstance(value, np.generic):
         value = value.item()
@@ -136,13 +136,13 @@ def plain_record(value: Any, members: Members, name: str) -> Any:
     if isinstance(value, np.ndarray):
         return {"array": members.add("arrays", array_bytes(value), "npy")}
     raise NotSaveable(
-        f"{name} is of type {type(value).__module__}.{type(value).__qualname__}, which a safe "
-        "file cannot hold: give a number, a string, a list or a dict instead, or leave it out."
+        f"{name} has the type {type(value).__module__}.{type(value).__qualname__}, which cannot "
+        "be saved: use a number, string, list or dict instead, or leave it out."
     )
 
 
 def plain_of(record: Any, read: Read) -> Any:
-    """Undo `plain_record`."""
+    """Inverse of `plain_record`."""
     if isinstance(record, list):
         return [plain_of(each, read) for each in record]
     if not isinstance(record, dict):
@@ -156,11 +156,11 @@ def plain_of(record: Any, read: Read) -> Any:
         return {plain_of(key, read): plain_of(item, read) for key, item in content}
     if kind == "array":
         return array_of(read(content))
-    raise FileRefused(f"a parameter is of the unknown kind {str(kind)[:40]!r}.")
+    raise FileRefused(f"a parameter has the unknown kind {str(kind)[:40]!r}.")
 
 
 def stack_record(objects: Sequence[Any], names: Sequence[str], members: Members) -> dict[str, Any]:
-    """Fields of many dataclass instances of one kind: once where equal, else draw axis first."""
+    """Fields of many instances of a dataclass, draw axis first; equal values are stored once."""
     record: dict[str, Any] = {}
     for name in names:
         values = [getattr(each, name) for each in objects]
@@ -175,10 +175,10 @@ def stack_record(objects: Sequence[Any], names: Sequence[str], members: Members)
 
 
 def stack_of(record: Any, kind: type, size: int, read: Read, **shared: Any) -> list[Any]:
-    """Undo `stack_record`: `size` instances of `kind`, with fields in `shared` alike in all."""
+    """Inverse of `stack_record`: `size` instances of `kind`, all with the fields `shared`."""
     names = [each.name for each in fields(kind) if each.name not in shared]
     if not isinstance(record, dict) or sorted(record) != sorted(names):
-        raise FileRefused(f"{kind.__name__} has not the fields that it should have.")
+        raise FileRefused(f"{kind.__name__} must have the fields {', '.join(sorted(names))}.")
     columns = {name: column_of(record[name], size, read) for name in names}
     return [
         kind(**{name: column[i] for name, column in columns.items()}, **shared) for i in range(size)
@@ -193,7 +193,7 @@ def column_of(record: Any, size: int, read: Read) -> Sequence[Any]:
     if record["same"] is True:
         return [_scalar_or_array(array)] * size
     if array.ndim == 0 or len(array) != size:
-        raise FileRefused(f"an array of draws has shape {array.shape}, not {size} draws.")
+        raise FileRefused(f"an array of draws must have {size} draws, got shape {array.shape}.")
     return [_scalar_or_array(each) for each in array]
 
 

@@ -1,7 +1,7 @@
-"""Container: one zip file with a manifest that names, measures and hashes every member.
+"""Container: a zip file with a manifest that lists the size and checksum of every member.
 
-Nothing in it is trusted when it is read: names, sizes and checksums are looked at before any
-member is, sizes again while members are unpacked, and no member is ever written to disk.
+Nothing in a file is trusted: names and sizes are checked before any member is unpacked, sizes and
+checksums again after it, and no member is ever written to disk.
 """
 
 from __future__ import annotations
@@ -24,22 +24,22 @@ __all__ = ["MANIFEST", "Archive", "FileRefused", "Members", "attachment_name", "
 MANIFEST = "manifest.json"
 MEGABYTE = 1_000_000
 MOST_MEMBERS = 1_000_000
-# Deflate reaches 1000:1 on zeros; what compresses better than this is stored as it is, and a file
-# that claims to hold more is a decompression bomb. Small members may be as dense as they like.
+# Deflate reaches 1000:1 on zeros. Members that compress better than this ratio are stored
+# uncompressed, so a file that exceeds it is a decompression bomb. Small members have no limit.
 LARGEST_RATIO, SMALL = 200, MEGABYTE
 KNOWN_NAMES = re.compile(
     r"manifest\.json|arrays/[0-9a-f]{32}\.npy|models/[0-9a-f]{32}\.(skops|xgboost|lightgbm)"
     r"|attachments/[A-Za-z0-9_][A-Za-z0-9_.-]{0,99}"
 )
-WRITTEN = (1980, 1, 1, 0, 0, 0)  # the same model gives the same file, whenever it is saved
+WRITTEN = (1980, 1, 1, 0, 0, 0)  # fixed, so that the same model always gives the same file
 
 
-class FileRefused(ValueError):  # noqa: N818 - it says what the matter is
-    """A file that is damaged, made to do harm, or too new; nothing in it was run."""
+class FileRefused(ValueError):  # noqa: N818 - the name says what is wrong
+    """A file that is damaged, malicious or too new; none of its content was executed."""
 
 
 class Members:
-    """What goes into a file: members named by their content, so that equal ones are kept once.
+    """Members of a file, named by a hash of their content so that equal ones are stored once.
 
     Examples
     --------
@@ -52,19 +52,19 @@ class Members:
         self.files: dict[str, bytes] = {}
 
     def add(self, folder: str, data: bytes, suffix: str) -> str:
-        """Keep data; give the name to find it by."""
+        """Add data and return its name."""
         name = f"{folder}/{_hash(data)[:32]}.{suffix}"
         self.files[name] = data
         return name
 
 
 def attachment_name(name: str) -> str:
-    """The member that an attachment is kept as."""
+    """Name of the member that stores an attachment."""
     member = f"attachments/{name}"
     if not KNOWN_NAMES.fullmatch(member):
         raise ValueError(
-            "attachments must be named by letters, digits, '_', '.' and '-', at most 100 of them, "
-            f"got {name!r}: rename it."
+            "attachments must have names of at most 100 letters, digits, '_', '.' and '-', got "
+            f"{name!r}."
         )
     return member
 
@@ -75,12 +75,12 @@ def write(
     files: Mapping[str, bytes],
     most_bytes: float | None = None,
 ) -> int:
-    """Write the file, or leave what was there: under another name first, then moved in place.
+    """Write the file atomically: under a temporary name first, then moved in place.
 
     Returns
     -------
     int
-        Size of the file. Where that is above `most_bytes`, nothing was written.
+        Size of the file. If it is above `most_bytes`, nothing was written.
     """
     listed = {
         name: {"sha256": _hash(data), "size": len(data)} for name, data in sorted(files.items())
@@ -110,7 +110,7 @@ def _pack(stream: IO[bytes], files: Mapping[str, bytes]) -> None:
 
 
 def _dense(data: bytes) -> bool:
-    """Whether data would be taken for a decompression bomb."""
+    """Whether compressed data would look like a decompression bomb."""
     return len(data) > SMALL and len(data) > LARGEST_RATIO * len(zlib.compress(data, 6))
 
 
@@ -121,14 +121,14 @@ class Archive:
     ----------
     path : path
     most_megabytes : float
-        Refuse files that unpack to more.
+        Larger files, when unpacked, are refused.
 
     Attributes
     ----------
     manifest : dict
-        As it is in the file: not checked beyond `members`.
+        Content of the manifest; only its `members` are checked.
     packed : dict
-        Size in the file of every member, by name.
+        Compressed size of every member, by name.
     """
 
     def __init__(self, path: str | os.PathLike[str], most_megabytes: float) -> None:
@@ -153,11 +153,11 @@ class Archive:
 
     @property
     def names(self) -> list[str]:
-        """Members beside the manifest."""
+        """Names of all members except the manifest."""
         return list(self._listed)
 
     def read(self, name: str) -> bytes:
-        """A member, if it is what the manifest says."""
+        """Read a member and verify its checksum."""
         with refusing(self.path):
             if name not in self._listed:
                 raise FileRefused(f"it has no member {str(name)[:80]!r}.")
@@ -171,13 +171,13 @@ class Archive:
         with self._zip.open(info) as member:
             data = member.read(info.file_size + 1)
         if len(data) != info.file_size:
-            raise FileRefused(f"{name} has not the size that it says.")
+            raise FileRefused(f"the size of {name} is not {info.file_size} bytes, as declared.")
         return data
 
 
 @contextlib.contextmanager
 def refusing(path: Path) -> Iterator[None]:
-    """Whatever goes wrong while a file is read, it is the file that is refused."""
+    """Turn any error while reading a file into `FileRefused`."""
     try:
         yield
     except FileRefused as refused:
@@ -185,10 +185,10 @@ def refusing(path: Path) -> Iterator[None]:
             raise
         raise FileRefused(f"{path} is refused: {refused}") from refused.__cause__
     except ImportError:
-        raise  # a library that is not here is no fault of the file
+        raise  # a missing library is not the fault of the file
     except Exception as error:
         raise FileRefused(
-            f"{path} is damaged, or no file of nearbayes: {type(error).__name__}: "
+            f"{path} is damaged or not a nearbayes file: {type(error).__name__}: "
             f"{str(error)[:200]}."
         ) from error
 
@@ -196,9 +196,9 @@ def refusing(path: Path) -> Iterator[None]:
 def _checked_members(
     infos: list[zipfile.ZipInfo], most_megabytes: float
 ) -> dict[str, zipfile.ZipInfo]:
-    """Members by name, if names and sizes are harmless; nothing has been unpacked yet."""
+    """Members by name, after checking names and sizes; nothing has been unpacked yet."""
     if len(infos) > MOST_MEMBERS:
-        raise FileRefused(f"it has {len(infos)} members.")
+        raise FileRefused(f"it has {len(infos)} members, more than {MOST_MEMBERS}.")
     by_name = {info.filename: info for info in infos}
     if len(by_name) < len(infos):
         raise FileRefused("two members have the same name.")
@@ -208,51 +208,51 @@ def _checked_members(
     if total > most_megabytes * MEGABYTE:
         raise FileRefused(
             f"it unpacks to {total / MEGABYTE:.0f} MB, more than max_megabytes={most_megabytes:g}: "
-            "give a larger one if you trust the file."
+            "increase it if you trust the file."
         )
     if MANIFEST not in by_name:
-        raise FileRefused("it has no manifest.json, so nearbayes did not write it.")
+        raise FileRefused("it has no manifest.json, so it was not written by nearbayes.")
     return by_name
 
 
 def _check_member(info: zipfile.ZipInfo) -> None:
-    # the name as written: zipfile cuts names at a zero byte and turns separators around
+    # orig_filename, because zipfile cuts names at a zero byte and replaces separators
     if info.orig_filename != info.filename or not KNOWN_NAMES.fullmatch(info.filename):
-        raise FileRefused(f"{info.orig_filename[:80]!r} is no member that nearbayes writes.")
+        raise FileRefused(f"{info.orig_filename[:80]!r} is not a member that nearbayes writes.")
     kind = stat.S_IFMT(info.external_attr >> 16)
     if kind not in (0, stat.S_IFREG):
         raise FileRefused(f"{info.filename} is a link or a device, not a file.")
     if info.flag_bits & 0x1:
         raise FileRefused(f"{info.filename} is encrypted.")
     if info.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
-        raise FileRefused(f"{info.filename} is compressed in a way that nearbayes does not use.")
+        raise FileRefused(f"{info.filename} uses a compression that nearbayes does not write.")
     if info.file_size > SMALL and info.file_size > 2 * LARGEST_RATIO * info.compress_size:
         raise FileRefused(f"{info.filename} is a decompression bomb.")
 
 
 def _parsed(text: bytes) -> dict[str, Any]:
     def refused(constant: str) -> Any:
-        raise FileRefused(f"its manifest has the number {constant}.")
+        raise FileRefused(f"its manifest has the invalid number {constant}.")
 
     try:
         manifest = json.loads(text, parse_constant=refused)
     except (ValueError, RecursionError) as error:
         if isinstance(error, FileRefused):
             raise
-        raise FileRefused(f"its manifest is no JSON ({str(error)[:100]}).") from error
+        raise FileRefused(f"its manifest is not valid JSON ({str(error)[:100]}).") from error
     if not isinstance(manifest, dict):
-        raise FileRefused("its manifest is no JSON object.")
+        raise FileRefused("its manifest is not a JSON object.")
     return manifest
 
 
 def _checked_list(manifest: dict[str, Any], infos: Mapping[str, zipfile.ZipInfo]) -> dict[str, str]:
-    """Checksums by member, if the manifest lists exactly what is there."""
+    """Checksums by member, after checking that the manifest lists exactly the members."""
     members = manifest.get("members")
     if not isinstance(members, dict) or set(members) != set(infos) - {MANIFEST}:
-        raise FileRefused("its members are not those that its manifest lists.")
+        raise FileRefused("its members differ from those in its manifest.")
     for name, said in members.items():
         if not isinstance(said, dict) or said.get("size") != infos[name].file_size:
-            raise FileRefused(f"{name} has not the size that the manifest says.")
+            raise FileRefused(f"the size of {name} differs from that in the manifest.")
     return {name: str(said.get("sha256")) for name, said in members.items()}
 
 

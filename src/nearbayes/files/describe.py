@@ -1,4 +1,4 @@
-"""Describe: what is in a file, without making a model of it."""
+"""Describe: the contents of a file, without loading its model."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ MOST_MEGABYTES = 4_000.0
 
 @dataclass(frozen=True)
 class Description:
-    """What a file says of itself.
+    """Description of a file.
 
     Attributes
     ----------
     path : Path
     size : int
-        Bytes of the file.
+        Size of the file in bytes.
     manifest : dict
         As written by `nearbayes.estimators.saving`.
     sizes : dict
-        Bytes that each member takes in the file, by name.
+        Compressed size of each member in bytes, by name.
     """
 
     path: Path
@@ -44,7 +44,7 @@ class Description:
 
 
 def describe(path: str | os.PathLike[str], *, max_megabytes: float = MOST_MEGABYTES) -> Description:
-    """Manifest and sizes of a saved model.
+    """Read the manifest and the sizes of a saved model, without loading it.
 
     Examples
     --------
@@ -67,7 +67,7 @@ def describe(path: str | os.PathLike[str], *, max_megabytes: float = MOST_MEGABY
 def attachments(
     path: str | os.PathLike[str], *, max_megabytes: float = MOST_MEGABYTES
 ) -> dict[str, bytes]:
-    """What was attached to a saved model, by name."""
+    """Attachments of a saved model, by name."""
     with Archive(path, max_megabytes) as archive:
         attached = [name for name in archive.names if name.startswith("attachments/")]
         return {name.removeprefix("attachments/"): archive.read(name) for name in attached}

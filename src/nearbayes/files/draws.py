@@ -1,4 +1,4 @@
-"""Draws: fitted models and their noise as records; what draws share is stored once."""
+"""Draws: records of fitted models and their noise; equal parts are stored once."""
 
 from __future__ import annotations
 
@@ -60,14 +60,14 @@ PREDICTIVES: dict[str, type] = {
 
 
 class Models:
-    """Estimators as records: each turned into bytes once, however often a file is tried."""
+    """Records of estimators; each is serialised only once, even if the file is written again."""
 
     def __init__(self, trusted: Collection[str] = ()) -> None:
         self._trusted = trusted
         self._done: dict[int, tuple[Any, dict[str, Any], Members]] = {}
 
     def record(self, model: Any, members: Members) -> dict[str, Any]:
-        """A record of a model, whose files are added to `members`."""
+        """Record of a model; its files are added to `members`."""
         if id(model) not in self._done:
             own = Members()
             self._done[id(model)] = (model, save_model(model, own, self._trusted), own)
@@ -77,16 +77,16 @@ class Models:
 
 
 def noises_record(noises: Sequence[Noise], models: Models, members: Members) -> dict[str, Any]:
-    """Noise models of one kind, one after the other."""
+    """Record of several noise models of one kind."""
     kind = _kind(noises[0], NOISES)
     if kind is None:
         what = (
-            "noise is your own function"
+            "noise is a function"
             if isinstance(noises[0], FunctionNoise)
-            else (f"noise is of type {type(noises[0]).__name__}")
+            else (f"noise has the type {type(noises[0]).__name__}")
         )
         raise NotSaveable(
-            f"{what}, which a safe file cannot hold: use one of the noises by name, such as "
+            f"{what}, which cannot be saved: choose the noise by name, for example "
             "noise='residual'."
         )
     names = [each.name for each in fields(NOISES[kind]) if each.name != "log_square"]
@@ -98,13 +98,15 @@ def noises_record(noises: Sequence[Noise], models: Models, members: Members) -> 
     if kind == "heteroscedastic":
         records = [models.record(each.log_square, members) for each in noises]  # type: ignore[attr-defined]
         if any(each != records[0] for each in records):
-            raise NotSaveable("draws have learned their noise apart, which files do not hold.")
+            raise NotSaveable(
+                "draws with a heteroscedastic noise model of their own cannot be saved."
+            )
         record["log_square"] = records[0]
     return record
 
 
 def noises_of(record: Record, size: int, read: Read, trusted: Collection[str] = ()) -> list[Any]:
-    """Undo `noises_record`."""
+    """Inverse of `noises_record`."""
     kind = record.text("kind", tuple(NOISES))
     record.whole("size", size, size)
     shared = {}
@@ -114,12 +116,12 @@ def noises_of(record: Record, size: int, read: Read, trusted: Collection[str] = 
 
 
 def kept_record(draws: Sequence[KeptPredictions], members: Members) -> dict[str, Any]:
-    """Kept predictions: arrays with the draw axis first."""
+    """Record of kept predictions: arrays with the draw axis first."""
     kind = _kind(draws[0].predictive, PREDICTIVES)
     if kind is None:
         raise NotSaveable(
-            f"predictions are kept as {type(draws[0].predictive).__name__}, a distribution that "
-            "a safe file cannot hold: use one of the noises by name, such as noise='residual'."
+            f"predictions of the type {type(draws[0].predictive).__name__} cannot be saved: choose "
+            "the noise by name, for example noise='residual'."
         )
     names = [each.name for each in fields(PREDICTIVES[kind])]
     return {
@@ -131,12 +133,12 @@ def kept_record(draws: Sequence[KeptPredictions], members: Members) -> dict[str,
 
 
 def kept_of(record: Record, size: int, read: Read) -> list[KeptPredictions]:
-    """Undo `kept_record`."""
+    """Inverse of `kept_record`."""
     kind = PREDICTIVES[record.text("kind", tuple(PREDICTIVES))]
     predictives = stack_of(record.get("fields"), kind, size, read)
     classes = [labels_of(each) for each in record.many("classes")]
     if len(classes) != size:
-        raise FileRefused(f"classes are kept of {len(classes)} draws, not {size}.")
+        raise FileRefused(f"it must have classes of {size} draws, got {len(classes)}.")
     predictions = column_of(record.get("prediction"), size, read)
     return [
         KeptPredictions(*parts) for parts in zip(predictions, predictives, classes, strict=True)
@@ -170,12 +172,12 @@ def estimator_of(record: Record, read: Read, trusted: Collection[str] = ()) -> A
 def estimators_record(
     estimators: Sequence[Any], models: Models, members: Members
 ) -> list[dict[str, Any]]:
-    """Fitted estimators, each a record."""
+    """Records of fitted estimators."""
     return [models.record(each, members) for each in estimators]
 
 
 def estimators_of(records: list[Any], read: Read, trusted: Collection[str] = ()) -> list[Any]:
-    """Undo `estimators_record`; equal records are one object."""
+    """Inverse of `estimators_record`; equal records become one object."""
     done: dict[str, Any] = {}
     for record in records:
         key = json.dumps(record, sort_keys=True)

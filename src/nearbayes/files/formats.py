@@ -1,4 +1,4 @@
-"""Formats: which way a model of each library goes into a file.
+"""Formats: how models of each library are stored in a file.
 
 Families with a format of their own are in the registry; scikit-learn goes through skops, and a
 scikit-learn pipeline that ends in one of the former as both.
@@ -40,7 +40,7 @@ def save_model(model: Any, members: Members, trusted: Collection[str] = ()) -> d
 
 
 def load_model(record: Any, read: Read, trusted: Collection[str] = ()) -> Any:
-    """Undo `save_model`."""
+    """Inverse of `save_model`."""
     kind = record["format"]
     if kind == "pipeline":
         model = load_model(record["steps"], read, trusted)
@@ -65,7 +65,7 @@ def _own_format(model: Any) -> Family | None:
 
 
 def _check_type(model: Any, trusted: Collection[str]) -> None:
-    """Refuse models of unknown types by name, before skops looks into them."""
+    """Refuse models of unknown types, before skops inspects them."""
     from nearbayes.files.allowed import ALLOWED, type_name
 
     name = type_name(type(model))
@@ -73,16 +73,15 @@ def _check_type(model: Any, trusted: Collection[str]) -> None:
         return
     if _library(model) == "autogluon":
         advice = (
-            "AutoGluon keeps its models in folders, as pickles: fit with predict_on=X and save "
-            "the predictions, or keep the model in memory"
+            "AutoGluon stores its models in folders, as pickles. Fit with predict_on=X to save "
+            "only the predictions"
         )
     else:
         advice = (
-            "fit with predict_on=X and save the predictions, or, if it is made of plain "
-            f"attributes and you know it to be harmless, use trusted=[{name!r}], on save and on "
-            "load"
+            "fit with predict_on=X to save only the predictions, or, if you know that it is "
+            f"harmless and has plain attributes, pass trusted=[{name!r}] on save and on load"
         )
-    raise NotSaveable(f"{name} is not among the models that nearbayes saves: {advice}.")
+    raise NotSaveable(f"{name} is not a model that nearbayes can save: {advice}.")
 
 
 def _library(model: Any) -> str:

@@ -1,4 +1,4 @@
-"""Gaussian processes of this library: their parameters and arrays, all of them checked."""
+"""Gaussian processes of nearbayes, stored as parameters and arrays."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ __all__ = ["dump", "dump_draws", "load", "load_draws"]
 
 
 def dump(model: EmpiricalBayesGP, members: Members) -> dict[str, Any]:
-    """A record of the process, and of the rows it predicts from if it is fitted."""
+    """Record of the process and, if it is fitted, of the rows it predicts from."""
     record: dict[str, Any] = {
         "params": plain_record(model.get_params(), members, "a parameter of EmpiricalBayesGP"),
         "fitted": None,
@@ -38,7 +38,7 @@ def dump(model: EmpiricalBayesGP, members: Members) -> dict[str, Any]:
 
 
 def load(record: Any, read: Read) -> EmpiricalBayesGP:
-    """Undo `dump`."""
+    """Inverse of `dump`; checks every value."""
     model = EmpiricalBayesGP(**plain_of(record["params"], read))
     if record["fitted"] is None:
         return model
@@ -59,7 +59,7 @@ def load(record: Any, read: Read) -> EmpiricalBayesGP:
         raise FileRefused("counts and scales of a Gaussian process must be positive.")
     data = Collapsed(parts["x"], parts["mean"], parts["count"], within)
     scaling = Scaling(parts["x_mean"], parts["x_sd"], y_mean, y_sd)
-    unknown = np.eye(len(parts["logs"]))  # what searches learn of the curvature is not kept
+    unknown = np.eye(len(parts["logs"]))  # the curvature estimate of the search is not stored
     return model.with_fit(Fitted(parts["logs"], data, value, int(steps), unknown), scaling)
 
 
@@ -101,7 +101,7 @@ def load_draws(
 
 def _shape(x: Any) -> tuple[int, int]:
     if not isinstance(x, np.ndarray) or x.ndim != 2 or 0 in x.shape:
-        raise FileRefused("rows of a Gaussian process must be a table.")
+        raise FileRefused("x of a Gaussian process must be a non-empty 2-D array.")
     rows, columns = x.shape
     return rows, columns
 
@@ -109,7 +109,7 @@ def _shape(x: Any) -> tuple[int, int]:
 def _check(name: str, array: Any, shape: tuple[int, ...]) -> None:
     right = isinstance(array, np.ndarray) and array.dtype == np.float64 and array.shape == shape
     if not right or not np.isfinite(array).all():
-        raise FileRefused(f"{name} of a Gaussian process must be {shape} finite numbers.")
+        raise FileRefused(f"{name} of a Gaussian process must have shape {shape} and be finite.")
 
 
 def _number(name: str, value: Any) -> float:

@@ -1,8 +1,8 @@
-"""Indices: what compiled code follows without looking, looked at before it does.
+"""Indices: checks of indices that compiled code uses unchecked.
 
-A tree is arrays of node numbers; the libraries' predictors take them for what `fit` made. A file
-may hold anything, so every index of a loaded model is checked to lie where it must, and trees to
-be trees: no crafted file makes a predictor read elsewhere in memory, or run in circles.
+Trees are arrays of node numbers, and compiled predictors assume that `fit` made them. A file may
+hold anything, so every index of a loaded model is checked to be in range, and every tree to be a
+tree. A malicious file thus cannot make a predictor read other memory or loop forever.
 """
 
 from __future__ import annotations
@@ -24,28 +24,28 @@ def check_range(values: Any, low: int, high: int, what: str) -> None:
     """Refuse indices below `low`, or at or above `high`."""
     array = np.asarray(values)
     if array.size and (array.dtype.kind not in "iu" or array.min() < low or array.max() >= high):
-        raise FileRefused(f"{what} of a model are out of range.")
+        raise FileRefused(f"{what} of a model must be indices from {low} to {high - 1}.")
 
 
 def check_children(left: Indices, right: Indices, n_nodes: int) -> None:
-    """Refuse children of internal nodes that are no nodes, or that two parents share.
+    """Refuse children that are out of range, or that two nodes share.
 
-    Where the root is no child and no node has two parents, there are no circles to run in.
+    If the root is not a child and no node has two parents, there are no cycles.
 
     Parameters
     ----------
     left, right : array of int
-        Children that are themselves nodes of the same numbering.
+        Children of the internal nodes, as node numbers.
     n_nodes : int
     """
     children = np.concatenate([left, right])
     check_range(children, 1, n_nodes, "children")
     if len(np.unique(children)) < len(children):
-        raise FileRefused("a tree of a model is no tree.")
+        raise FileRefused("a tree has a node with two parents.")
 
 
 def check_tree(n_features: int, n_classes: Indices, n_outputs: int, state: dict[str, Any]) -> None:
-    """Check what scikit-learn's `Tree` is made from, before it is."""
+    """Check the state of scikit-learn's `Tree`, before the object is created."""
     nodes, values, count = state["nodes"], state["values"], state["node_count"]
     if not (
         isinstance(n_features, int)
@@ -55,14 +55,14 @@ def check_tree(n_features: int, n_classes: Indices, n_outputs: int, state: dict[
         and count >= 1
         and values.shape == (count, n_outputs, n_classes.max(initial=0))
     ):
-        raise FileRefused("the arrays of a tree do not fit each other.")
+        raise FileRefused("the arrays of a tree have inconsistent shapes.")
     inner = nodes[nodes["left_child"] != -1]
     check_children(inner["left_child"], inner["right_child"], count)
     check_range(inner["feature"], 0, n_features, "features")
 
 
 def check_parts(model: Any) -> None:
-    """Check every part of a scikit-learn model whose compiled code follows indices."""
+    """Check every part of a scikit-learn model whose compiled code uses indices."""
     for part in _parts(model, set()):
         if hasattr(part, "_predictors"):
             _check_histogram_boosting(part)
@@ -78,7 +78,7 @@ def check_parts(model: Any) -> None:
 
 
 def _parts(value: Any, seen: set[int]) -> Iterator[Any]:
-    """A model and all that it holds, each once."""
+    """A model and all objects inside it, each once."""
     if id(value) in seen or isinstance(value, str | int | float | type(None)):
         return
     seen.add(id(value))
@@ -97,7 +97,7 @@ def _parts(value: Any, seen: set[int]) -> Iterator[Any]:
 
 def _same(got: Any, wanted: Any, what: str) -> None:
     if got != wanted:
-        raise FileRefused(f"{what}: {got} beside {wanted}.")
+        raise FileRefused(f"{what}: expected {wanted}, got {got}.")
 
 
 def _check_histogram_boosting(model: Any) -> None:
@@ -136,11 +136,11 @@ def _check_support_vectors(model: Any) -> None:
         _same(len(model._intercept_), pairs, "intercepts")
         for share in (model._probA, model._probB):
             if len(share) not in (0, pairs):
-                raise FileRefused("a support vector machine has probabilities of other classes.")
+                raise FileRefused("a support vector machine has a wrong number of probabilities.")
 
 
 def _check_neighbours(tree: Any) -> None:
-    """A ball or k-d tree: node i has the children 2i + 1 and 2i + 2, and rows start to end."""
+    """Check a ball or k-d tree, where node i has the children 2i + 1 and 2i + 2."""
     data, index, nodes, bounds, *rest = tree.__getstate__()
     n_levels, n_nodes, weights = rest[1], rest[2], rest[-1]
     check_range([n_levels], 1, 60, "levels of a neighbour tree")

@@ -1,4 +1,4 @@
-"""Manifest: reading a record of JSON without trusting a word of it."""
+"""Manifest: reads untrusted JSON, checking type and range of every entry."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _NOTHING = object()
 
 
 class Record:
-    """A JSON object whose entries are read by type and range; anything else is refused.
+    """A JSON object whose entries are checked for type and range when they are read.
 
     Examples
     --------
@@ -24,8 +24,7 @@ class Record:
     3
     >>> Record({"draws": -3}, "manifest").whole("draws", 1, 10)
     Traceback (most recent call last):
-    nearbayes.files.container.FileRefused: manifest.draws must be a whole number from 1 to 10,
-    got -3.
+    nearbayes.files.container.FileRefused: manifest.draws must be an integer from 1 to 10, got -3.
     """
 
     def __init__(self, entries: Any, name: str) -> None:
@@ -37,14 +36,14 @@ class Record:
         return self.entries.get(key) is not None
 
     def get(self, key: str) -> Any:
-        """The entry as it is, or None."""
+        """The unchecked entry, or None."""
         return self.entries.get(key)
 
     def whole(self, key: str, low: int = 0, high: int = LARGEST) -> int:
         """An integer in a range."""
         value = self.entries.get(key, _NOTHING)
         if isinstance(value, bool) or not isinstance(value, int) or not low <= value <= high:
-            raise self._wrong(key, f"a whole number from {low} to {high}")
+            raise self._wrong(key, f"an integer from {low} to {high}")
         return value
 
     def number(self, key: str, low: float = 0.0, high: float = float(LARGEST)) -> float:
@@ -56,7 +55,7 @@ class Record:
         return float(value)
 
     def text(self, key: str, among: Sequence[str] | None = None) -> str:
-        """A string, or one of a few."""
+        """A string, or one of several."""
         value = self.entries.get(key, _NOTHING)
         if not isinstance(value, str) or (among is not None and value not in among):
             raise self._wrong(key, "text" if among is None else f"one of {', '.join(among)}")
@@ -111,7 +110,8 @@ def check_format(manifest: Record) -> None:
     if number > FORMAT:
         maker = str(manifest.get("nearbayes"))[:40]
         raise FileRefused(
-            f"made by nearbayes {maker}, format {number}: upgrade with pip install -U nearbayes."
+            f"it has format {number} of nearbayes {maker}, but this version reads formats up to "
+            f"{FORMAT}: upgrade with pip install -U nearbayes."
         )
 
 

@@ -25,7 +25,7 @@ MOST_DRAWS = 10_000_000
 def posterior_record(
     posterior: Posterior, draws: Sequence[int], models: Models, members: Members
 ) -> dict[str, Any]:
-    """A record of the posterior with the chosen draws.
+    """Record of the posterior with the chosen draws.
 
     Parameters
     ----------
@@ -33,9 +33,9 @@ def posterior_record(
     draws : sequence of int
         Positions of the draws to keep.
     models : Models
-        Turns estimators into records.
+        Makes records of estimators.
     members : Members
-        Where arrays and models go.
+        Arrays and models are added to it.
     """
     family = family_of(posterior.algorithm)
     if family is None or family.files is None:
@@ -80,7 +80,7 @@ def posterior_of(record: Record, read: Read, trusted: Collection[str] = ()) -> P
 
 
 def _of_chosen(provenance: Provenance, draws: Sequence[int]) -> Provenance:
-    """The provenance, with the numbers of the draws that are kept, where they are known."""
+    """Provenance with the numbers of the chosen draws, if these are known."""
     known = provenance.finished
     return replace(provenance, finished=tuple(known[i] for i in draws) if known else ())
 
@@ -100,7 +100,7 @@ def _kept_at(record: Record) -> TablePrint | None:
 def _provenance_of(record: Record) -> Provenance:
     known = {each.name for each in fields(Provenance)}
     if set(record.entries) != known:
-        raise FileRefused("its provenance has not the entries that it should have.")
+        raise FileRefused(f"its provenance must have the entries {', '.join(sorted(known))}.")
     blocks = Record(dict(enumerate(record.many("blocks"))), "blocks")
     finished = Record(dict(enumerate(record.many("finished"))), "finished")
     return Provenance(

@@ -1,8 +1,8 @@
-"""scikit-learn models by skops, with a list of types that is ours (`allowed.py`).
+"""scikit-learn models in the format of skops, restricted to the types in `allowed.py`.
 
-skops writes a zip file of its own: a schema in JSON, and arrays in NumPy's format. We store it
-without compression, with members numbered in order, so that equal models are equal bytes; and look
-at every node of the schema before skops does.
+skops writes a zip file with a schema in JSON and arrays in NumPy's format. We store it without
+compression and number its members in order, so that equal models give equal bytes. On load, every
+node of the schema is checked before skops reads it.
 """
 
 from __future__ import annotations
@@ -26,50 +26,50 @@ from nearbayes.files.indices import check_parts, check_tree
 __all__ = ["dump", "load"]
 
 SCHEMA = "schema.json"
-PROTOCOL = 2  # skops' own number for what its schema means, as of 0.16
+PROTOCOL = 2  # version of the skops schema, as of skops 0.16
 ARRAY_NAME = re.compile(r"[0-9]+\.npy")
-ANY_KIND = "biufUV"  # V: the nodes of a tree are rows of named columns
-# Whether these are one object or two makes no difference.
+ANY_KIND = "biufUV"  # V: the nodes of a tree are a structured array
+# Immutable: it makes no difference whether these are one object or two.
 UNCHANGING = ("DTypeNode", "FunctionNode", "JsonNode", "TupleNode", "TypeNode")
 Files = dict[str, bytes]
 Names = dict[str, str]
 
 
 def dump(model: Any, trusted: Collection[str] = ()) -> bytes:
-    """A scikit-learn model as bytes; `NotSaveable` names a type that is not allowed."""
+    """A scikit-learn model as bytes; raises `NotSaveable` for a type that is not allowed."""
     skops = _skops()
     try:
         packed = skops.dumps(model)
     except (TypeError, AttributeError, RecursionError, ValueError) as error:
         raise NotSaveable(
-            f"{type(model).__name__} cannot be saved: skops says {str(error)[:200]}."
+            f"{type(model).__name__} cannot be saved by skops: {str(error)[:200]}."
         ) from error
     schema, files = _unpack(packed)
     for loader, name in _nodes(schema):
         if not _is_allowed(loader, name, trusted):
             raise NotSaveable(
-                f"{type(model).__name__} holds {name}, which is not among the types that "
-                "nearbayes saves: leave it out of the model, or allow it with "
-                f"trusted=[{name!r}], on save and on load, if you know that it is harmless."
+                f"{type(model).__name__} holds {name}, which is not a type that nearbayes can "
+                "save: remove it from the model, or, if you know that it is harmless, pass "
+                f"trusted=[{name!r}] on save and on load."
             )
     return _pack(schema, files)
 
 
 def load(data: bytes, trusted: Collection[str] = ()) -> Any:
-    """Undo `dump`, after a look at everything in it."""
+    """Inverse of `dump`; checks everything first."""
     schema, files = _unpack(data)
     if schema.get("protocol") != PROTOCOL:
-        raise FileRefused("a model was written by a skops of another protocol: upgrade skops.")
+        raise FileRefused("a model has another version of the skops format: upgrade skops.")
     for loader, name in _nodes(schema):
         if not _is_allowed(loader, name, trusted):
             raise FileRefused(
-                f"a model holds {str(name)[:100]}, which is not among the types that nearbayes "
-                "loads: trusted=[...] allows it, if you know the file and the type."
+                f"a model holds {str(name)[:100]}, which is not a type that nearbayes can load: "
+                "add it to trusted=[...] if you trust the file and the type."
             )
     _check_arrays(schema, files)
-    names = sorted({name for _, name in _nodes(schema)})  # all on the list, as was just seen
+    names = sorted({name for _, name in _nodes(schema)})  # all allowed, as just checked
     with warnings.catch_warnings():
-        # of scikit-learn's version, once per tree: `versions` says it once per file
+        # scikit-learn warns of other versions once per tree; `versions` warns once per file
         warnings.filterwarnings("ignore", message="Trying to unpickle estimator")
         model = _skops().loads(data, trusted=names)
     check_parts(model)
@@ -77,16 +77,16 @@ def load(data: bytes, trusted: Collection[str] = ()) -> Any:
 
 
 def _check_arrays(schema: dict[str, Any], files: Files) -> None:
-    """Refuse arrays that are none, and trees that are none, before anything is made of them."""
+    """Refuse invalid arrays and trees before any object is created from them."""
     for name, data in files.items():
         if not ARRAY_NAME.fullmatch(name):
-            raise FileRefused(f"a model has the odd member {name[:80]!r}.")
+            raise FileRefused(f"a model has the unknown member {name[:80]!r}.")
         array_of(data, ANY_KIND)
     known: dict[Any, dict[str, Any]] = {}
     for node in _dicts(schema):
-        # skops makes one object of all nodes with the same number: the first of them
+        # skops creates one object, from the first node, for all nodes with the same id
         if _has_number(node) and known.setdefault(node["__id__"], node) != node:
-            raise FileRefused("two objects of a model have the same number.")
+            raise FileRefused("two objects of a model have the same id.")
         if node.get("__loader__") == "TreeNode":
             n_features, n_classes, n_outputs = _plain(node["__reduce__"]["args"], files)
             check_tree(n_features, n_classes, n_outputs, _plain(node["content"], files))
@@ -107,13 +107,13 @@ def _is_allowed(loader: str, name: str, trusted: Collection[str]) -> bool:
 
 
 def _unpack(data: bytes) -> tuple[dict[str, Any], Files]:
-    """Schema and arrays; nothing may be compressed, so nothing is larger than it looks."""
+    """Schema and arrays; compression is refused, so nothing can be larger than the file."""
     with zipfile.ZipFile(io.BytesIO(data)) as packed:
         infos = packed.infolist()
         names = [info.filename for info in infos]
         stored = all(info.compress_type == zipfile.ZIP_STORED for info in infos)
         if not stored or sum(info.file_size for info in infos) > len(data):
-            raise FileRefused("a model is compressed in a way that nearbayes does not use.")
+            raise FileRefused("a model uses a compression that nearbayes does not write.")
         if len(set(names)) < len(names):
             raise FileRefused("two members of a model have the same name.")
         files = {name: packed.read(name) for name in names}
@@ -124,7 +124,7 @@ def _unpack(data: bytes) -> tuple[dict[str, Any], Files]:
 
 
 def _pack(schema: dict[str, Any], files: Files) -> bytes:
-    """Objects and arrays numbered in the order of the schema, not by where they were in memory."""
+    """Number objects and arrays in the order of the schema, not by memory address."""
     named: Names = {}
     often = Counter(node["__id__"] for node in _dicts(schema) if _has_number(node))
     schema = _renumbered(schema, often, {}, named)
@@ -138,7 +138,7 @@ def _pack(schema: dict[str, Any], files: Files) -> bytes:
 
 
 def _without_padding(data: bytes) -> bytes:
-    """An array whose rows of named columns have zeros between them, not what was in memory."""
+    """A structured array with zeros as padding, instead of random memory content."""
     array = array_of(data, ANY_KIND)
     if array.dtype.names is None:
         return data
@@ -151,9 +151,9 @@ def _without_padding(data: bytes) -> bytes:
 
 
 def _renumbered(value: Any, often: Counter[Any], known: dict[int, Any], named: Names) -> Any:
-    """A schema with numbers for objects that are held twice, and for no others.
+    """A schema with ids only for objects that occur more than once.
 
-    All nodes of such an object are alike, too: skops makes one object of them.
+    All nodes of such an object become equal, because skops creates one object for them.
     """
     if isinstance(value, list):
         return [_renumbered(each, often, known, named) for each in value]
@@ -163,7 +163,7 @@ def _renumbered(value: Any, often: Counter[Any], known: dict[int, Any], named: N
     if isinstance(number, int) and number in known:
         return known[number]
     node = {key: _renumbered(each, often, known, named) for key, each in value.items()}
-    if not isinstance(number, int):  # no node, but what is in one
+    if not isinstance(number, int):  # not a node, but the content of one
         return node
     if node["__loader__"] == "NdArrayNode" and "file" in node:
         node["file"] = named.setdefault(node["file"], f"{len(named)}.npy")
@@ -188,11 +188,11 @@ def _dicts(value: Any) -> Iterator[dict[str, Any]]:
 
 
 def _has_number(node: dict[str, Any]) -> bool:
-    return isinstance(node.get("__id__"), int)  # else it is a key of the user's own dict
+    return isinstance(node.get("__id__"), int)  # else it is a key of a user's dict
 
 
 def _nodes(schema: dict[str, Any]) -> Iterator[tuple[str, str]]:
-    """How every object of a schema is made, and of what type."""
+    """Loader and type of every object of a schema."""
     for node in _dicts(schema):
         if node.keys() & {"__loader__", "__class__", "__module__"}:
             loader, module, kind = (
@@ -202,7 +202,7 @@ def _nodes(schema: dict[str, Any]) -> Iterator[tuple[str, str]]:
 
 
 def _plain(node: dict[str, Any], files: Files) -> Any:
-    """What a node of plain values stands for."""
+    """Value of a node that holds plain values."""
     makers: dict[str, Callable[[], Any]] = {
         "JsonNode": lambda: json.loads(node["content"]),
         "NdArrayNode": lambda: array_of(files[node["file"]], ANY_KIND),

@@ -1,4 +1,4 @@
-"""Versions: say once where a model was made by other libraries than it is loaded with."""
+"""Versions: warns if a model was made with other versions of libraries."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class OtherVersionWarning(UserWarning):
 
 
 def warn_of_other_versions(made_with: Mapping[str, str], stacklevel: int = 2) -> None:
-    """Warn where a model library has another first or second number.
+    """Warn if the major or minor version of a library differs.
 
     Examples
     --------

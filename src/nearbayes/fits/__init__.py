@@ -1,1 +1,1 @@
-"""How libraries fit: scikit-learn, XGBoost, LightGBM, AutoGluon."""
+"""Fitting of estimators of scikit-learn, XGBoost, LightGBM and AutoGluon."""

@@ -1,4 +1,4 @@
-"""Adapters: which way of fitting an estimator of the user gets."""
+"""Adapters: choose how to fit the user's estimator."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ __all__ = ["fitting_of"]
 
 
 def fitting_of(estimator: Any, params: Mapping[str, Any]) -> EstimatorFit:
-    """How to fit an estimator: by the adapter of its library, or as any scikit-learn estimator.
+    """Choose the adapter of an estimator's library, or the one for any scikit-learn estimator.
 
     Parameters
     ----------

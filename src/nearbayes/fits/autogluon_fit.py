@@ -1,6 +1,6 @@
-"""AutoGluon: a configured `TabularPredictor`, fitted afresh in a folder of its own.
+"""AutoGluon: copies of a configured `TabularPredictor`, each fitted in its own folder.
 
-AutoGluon is imported only where it is used. A predictor lives on disk; see `folders` for how long.
+AutoGluon is imported only when it is used. Fitted predictors are stored on disk; see `folders`.
 """
 
 from __future__ import annotations
@@ -28,30 +28,30 @@ __all__ = ["AutoGluonFit", "FittedPredictor"]
 Array = NDArray[np.float64]
 
 CLASSIFICATION = ("binary", "multiclass")
-USUAL_VERBOSITY = 2  # of a TabularPredictor whose user did not choose one
-# Small, quiet and on one thread, unless the user says otherwise in `fit`.
+USUAL_VERBOSITY = 2  # default of TabularPredictor
+# Small models on one thread, unless arguments of `fit` say otherwise.
 DEFAULTS = {"num_cpus": 1, "num_gpus": 0, "keep_only_best": True, "save_space": True}
-# What AutoGluon says, or raises, when a fit ends without a model.
+# Start of AutoGluon's error messages when a fit ends without a model.
 NO_MODEL = ("No models were trained", "Not enough time")
 
 
 @dataclass(frozen=True)
 class AutoGluonFit(EstimatorFit):
-    """A `TabularPredictor` as the user configured it, and the arguments of its `fit`.
+    """The user's `TabularPredictor`, and the arguments of its `fit`.
 
-    Every fit is a fresh copy of the predictor with its own seed and its own temporary folder.
-    `time_limit` holds for each fit, of which a draw has two by default: its first fit, as
-    AutoGluon is random, and one refit. A regressor needs ten more, for the noise. Give
-    `tuning_data` to have models and ensemble weights chosen on real rows at every refit; without
-    it, AutoGluon sets aside real and imputed rows alike. The same seed gives the same draws unless
-    the time limit cuts fits short. A seed that `hyperparameters` give a model stays as it is.
+    Every fit uses a new copy of the predictor with its own seed and temporary folder. `time_limit`
+    applies to each fit. By default a draw has two: its first fit, because AutoGluon is random, and
+    one refit. A regressor needs ten more for the noise. Pass `tuning_data` to choose models and
+    ensemble weights on real rows at every refit; otherwise AutoGluon holds out both real and
+    imputed rows. The same seed gives the same draws, unless the time limit stops a fit early.
+    Seeds set in `hyperparameters` are kept.
 
-    Only the best model of a fit and what it is made of stay on disk, without training data;
+    Only the best model of a fit and its parts are kept on disk, without training data;
     ``keep_only_best=False`` and ``save_space=False`` keep the rest. ``fit(X, y, predict_on=X_new)``
-    keeps predictions alone.
+    keeps only predictions.
 
-    Intervals are calibrated by simulation only with ``calibration="simulation"``: that is up to
-    140 fits more, which is hours.
+    Intervals are calibrated only with ``calibration="simulation"``, because this needs up to 140
+    more fits and may take hours.
 
     Examples
     --------
@@ -67,22 +67,22 @@ class AutoGluonFit(EstimatorFit):
     def __post_init__(self) -> None:
         if self.estimator.is_fit:
             raise ValueError(
-                "estimator is a TabularPredictor that is already fitted: give a new "
-                "TabularPredictor with the same settings."
+                "estimator must be an unfitted TabularPredictor, got a fitted one: create a new "
+                "one with the same settings."
             )
         if self.estimator.problem_type == "quantile":
             raise ValueError(
-                "estimator has problem_type='quantile', which is no distribution to draw from: use "
-                "problem_type='regression', whose posterior has quantiles (predict_quantiles)."
+                "estimator must not have problem_type='quantile', which gives no distribution to "
+                "sample from: use problem_type='regression' and predict_quantiles."
             )
         if "train_data" in self.params:
-            raise TypeError("train_data cannot be given to fit: it is made of X and y.")
+            raise TypeError("train_data must not be passed to fit: pass X and y instead.")
         if self.params.get("tuning_data") is not None:
             _check_labelled(self.params["tuning_data"], self.label)
 
     @property
     def label(self) -> Any:
-        """Name of the column of outcomes."""
+        """Name of the target column."""
         return self.estimator.label
 
     @property
@@ -92,7 +92,7 @@ class AutoGluonFit(EstimatorFit):
 
     @property
     def randomised(self) -> bool:
-        """Always: splits, forests and boosting are random."""
+        """Always True: splits, forests and boosting are random."""
         return True
 
     @property
@@ -102,12 +102,12 @@ class AutoGluonFit(EstimatorFit):
 
     @property
     def variance_power(self) -> float | None:
-        """None: the loss is each model's own affair."""
+        """None: each model has its own loss."""
         return None
 
     @property
     def packages(self) -> tuple[str, ...]:
-        """Distribution of AutoGluon's tables."""
+        """Package to record in the provenance."""
         return ("autogluon.tabular",)
 
     @property
@@ -117,7 +117,7 @@ class AutoGluonFit(EstimatorFit):
 
     @property
     def is_boosted(self) -> bool:
-        """Yes: boosted trees make up most of AutoGluon's ensembles."""
+        """True: boosted trees make up most of AutoGluon's ensembles."""
         return True
 
     def for_table(self, table: Table) -> Self:
@@ -125,16 +125,16 @@ class AutoGluonFit(EstimatorFit):
         columns = set(as_pandas(table).columns)
         if self.label in columns:
             raise ValueError(
-                f"X has the column {self.label!r}, which is the label of the TabularPredictor: "
-                "leave it out of X."
+                f"X must not have the column {self.label!r}, the label of the TabularPredictor: "
+                "remove it."
             )
         missing = [] if self.tuning_rows is None else sorted(columns - {*self.tuning_rows}, key=str)
         if missing:
-            raise ValueError(f"tuning_data lacks columns of X: {missing}. Add them.")
+            raise ValueError(f"tuning_data must have all columns of X, but lacks {missing}.")
         return self
 
     def for_classes(self, classes: NDArray[Any]) -> tuple[Self, NDArray[Any]]:
-        """Check that `tuning_data` has these classes alone."""
+        """Check that `tuning_data` has no other classes."""
         if self.tuning_rows is not None:
             class_codes(self.tuning_rows[self.label], classes, "tuning_data")
         return self, classes
@@ -157,7 +157,7 @@ class AutoGluonFit(EstimatorFit):
         return None if given is None else as_pandas(given)
 
     def fit(self, data: Data, seed: int, labels: NDArray[Any] | None = None) -> FittedPredictor:
-        """Fit a fresh copy in a folder of its own, which is removed if that fails."""
+        """Fit a new copy in its own folder, which is removed if the fit fails."""
         rows = data.repeat() if data.count is not None else data
         y = rows.y if labels is None else labels[rows.y]
         problem_type = self._problem_type(labels)
@@ -173,18 +173,18 @@ class AutoGluonFit(EstimatorFit):
         return FittedPredictor(predictor, folder, classes)
 
     def _fresh(self, folder: ModelFolder, problem_type: str, seed: int) -> Any:
-        """An unfitted copy. AutoGluon has no public way to make one: private names here."""
+        """Make an unfitted copy, with private names because AutoGluon has no public way."""
         predictor = copy.deepcopy(self.estimator)
         learner = predictor._learner
         learner.set_contexts(str(folder.path))
         learner.path_context_og = str(folder.path)
         learner.problem_type = problem_type
-        learner.random_state = small_seed(seed)  # of the split into training and validation rows
+        learner.random_state = small_seed(seed)  # splits training and validation rows
         learner.threshold = 1  # by default AutoGluon drops classes of fewer than 10 rows
         return predictor
 
     def _train(self, predictor: Any, frame: Any, seed: int) -> None:
-        """Call AutoGluon's `fit`, and say in a sentence when nothing came of it."""
+        """Call AutoGluon's `fit`; raise an error if it fitted no model."""
         failure: Exception | None = None
         try:
             tuning = self._tuning(frame, predictor.problem_type)
@@ -197,16 +197,16 @@ class AutoGluonFit(EstimatorFit):
             return
         limit = self.params.get("time_limit")
         advice = (
-            "see why with fit(X, y, verbosity=2)"
+            "find the reason with fit(X, y, verbosity=2)"
             if limit is None
-            else "give each fit a longer time_limit, or see why with fit(X, y, verbosity=2)"
+            else "increase time_limit, or find the reason with fit(X, y, verbosity=2)"
         )
         raise RuntimeError(
             f"AutoGluon fitted no model with time_limit={limit!r}: {advice}."
         ) from failure
 
     def _settings(self, seed: int) -> dict[str, Any]:
-        """Arguments of AutoGluon's `fit`, copied as it writes into them."""
+        """Arguments of AutoGluon's `fit`; copies, because it changes them."""
         given = {name: value for name, value in self.params.items() if name != "tuning_data"}
         settings = copy.deepcopy({**DEFAULTS, "verbosity": self._verbosity, **given})
         of_folds = settings.get("ag_args_ensemble") or {}
@@ -214,7 +214,7 @@ class AutoGluonFit(EstimatorFit):
         return settings
 
     def _tuning(self, frame: Any, problem_type: str) -> Any:
-        """Validation rows, real ones always, of classes that the training rows have, too."""
+        """Real validation rows whose classes occur in the training rows."""
         rows = self.tuning_rows
         if rows is None or problem_type not in CLASSIFICATION:
             return rows
@@ -226,7 +226,7 @@ class AutoGluonFit(EstimatorFit):
         return int(self.params.get("verbosity", 0 if own == USUAL_VERBOSITY else own))
 
     def _problem_type(self, labels: NDArray[Any] | None) -> str:
-        """What AutoGluon is to do, which it is not left to guess from a sample of y."""
+        """Problem type; set here because AutoGluon might infer another one from a sample of y."""
         told = self.estimator.problem_type
         if labels is None:
             possible: tuple[str, ...] = ("regression",)
@@ -235,8 +235,8 @@ class AutoGluonFit(EstimatorFit):
         if told is not None and told not in possible:
             task = "numbers" if labels is None else f"{len(labels)} classes"
             raise ValueError(
-                f"estimator has problem_type={told!r}, but y holds {task}: use "
-                f"problem_type={possible[0]!r}, or leave it out."
+                f"estimator must have problem_type={possible[0]!r} or None for y with {task}, "
+                f"got {told!r}."
             )
         return told or possible[0]
 
@@ -247,9 +247,9 @@ def one_block(n_refits: int | None) -> Schedule:
 
 
 class FittedPredictor:
-    """One draw: a fitted `TabularPredictor` and the temporary folder it lives in.
+    """One draw: a fitted `TabularPredictor` and its temporary folder.
 
-    The folder is removed with this object. A copy, and a pickle, has a folder of its own.
+    The folder is removed with this object. Copies and pickles have their own folder.
 
     Attributes
     ----------
@@ -266,7 +266,7 @@ class FittedPredictor:
 
     @property
     def predictor(self) -> Any:
-        """The `TabularPredictor`; it works as long as this object is there."""
+        """The `TabularPredictor`; it works as long as this object exists."""
         if self._predictor is None:
             from autogluon.tabular import TabularPredictor
 
@@ -275,7 +275,7 @@ class FittedPredictor:
 
     @property
     def size_on_disk(self) -> int:
-        """Bytes."""
+        """Size of the folder in bytes."""
         return self._folder.size
 
     def predict(self, X: Table) -> NDArray[Any]:
@@ -288,12 +288,12 @@ class FittedPredictor:
         return np.asarray(probabilities, dtype=np.float64)
 
     def __getstate__(self) -> dict[str, Any]:
-        # it knows the path of its folder, and a copy has another
+        # the predictor knows the path of its folder, and a copy has another folder
         return {**vars(self), "_predictor": None}
 
 
 def as_pandas(table: Table) -> Any:
-    """A table as a pandas frame, dtypes kept; columns of an array are called "0", "1", ...
+    """A table as a pandas frame with the same dtypes; columns of an array are "0", "1", ...
 
     Examples
     --------
@@ -304,15 +304,15 @@ def as_pandas(table: Table) -> Any:
     import pandas as pd
 
     if sparse.issparse(table):
-        raise TypeError("AutoGluon takes no sparse matrix as X: use X.toarray().")
+        raise TypeError("X must be dense for AutoGluon, got a sparse matrix: use X.toarray().")
     if is_frame(table):
         frame = nw.from_native(table, eager_only=True).to_pandas()
-        return frame.reset_index(drop=True)  # AutoGluon wants no index twice
+        return frame.reset_index(drop=True)  # AutoGluon needs a unique index
     return pd.DataFrame(table, columns=[str(j) for j in range(table.shape[1])]).infer_objects()
 
 
 def _labelled(x: Table, y: Any, label: Any) -> Any:
-    """Inputs and outcomes in one frame, as AutoGluon wants them."""
+    """Inputs and outcomes in one frame, as AutoGluon expects them."""
     frame = as_pandas(x)
     frame[label] = np.asarray(y)
     return frame
@@ -322,28 +322,28 @@ def _check_labelled(tuning: Any, label: Any) -> None:
     """Check that `tuning_data` is a frame with the label, or a pair (X, y)."""
     if isinstance(tuning, tuple):
         if len(tuning) != 2 or len(tuning[0]) != len(tuning[1]):
-            raise ValueError("tuning_data must be a pair (X, y) of the same length, or a frame.")
+            raise ValueError("tuning_data must be a frame, or a pair (X, y) of equal length.")
         return
     if not is_frame(tuning):
         raise TypeError(
             f"tuning_data must be a data frame with the column {label!r}, or a pair (X, y), got "
-            f"{type(tuning).__name__}: read it into a frame."
+            f"{type(tuning).__name__}."
         )
     if label not in tuning.columns:
         raise ValueError(
-            f"tuning_data must have the label {label!r} as a column, got {describe(tuning)}: add "
-            "the outcomes."
+            f"tuning_data must have the label column {label!r}, got {describe(tuning)}: add the "
+            "outcomes."
         )
 
 
 def _classes(predictor: Any, labels: NDArray[Any]) -> NDArray[Any]:
-    """Classes in the predictor's order; refuse a model that knows fewer than it was given."""
+    """Classes in the predictor's order; raise an error if it dropped any."""
     known, mapped = predictor.class_labels, predictor.class_labels_internal_map
     dropped = [label for label in known if label not in mapped]
     if dropped:
         raise ValueError(
-            f"AutoGluon dropped the classes {dropped}, too rare for its folds: use "
-            "TabularPredictor(..., eval_metric='log_loss'), which keeps them, or add rows of them."
+            f"AutoGluon dropped the classes {dropped}, which are too rare for its folds: use "
+            "TabularPredictor(..., eval_metric='log_loss') to keep them, or add rows of them."
         )
     return np.asarray(known, dtype=labels.dtype)
 

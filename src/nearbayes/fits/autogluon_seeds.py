@@ -1,4 +1,4 @@
-"""AutoGluon's seeds: every fit has its own, and nothing outside of it notices."""
+"""AutoGluon's seeds: each fit gets its own, without side effects on other code."""
 
 from __future__ import annotations
 
@@ -13,30 +13,30 @@ import numpy as np
 
 __all__ = ["own_randomness", "small_seed"]
 
-# Seeds are set on a class of AutoGluon and in global random states: one fit at a time.
+# Seeds are set on a class of AutoGluon and in global random states, so one fit runs at a time.
 ONE_FIT = threading.RLock()
 LOGGER = "autogluon"
-# At any verbosity, and for every model, it says that PyTorch is missing.
+# This logger reports at any verbosity, for every model, that PyTorch is missing.
 ABOUT_TORCH = "autogluon.common.utils.resource_utils"
 
 
 def small_seed(seed: int) -> int:
-    """A seed to which AutoGluon can add folds and levels within 32 bits."""
+    """A seed that stays within 32 bits when AutoGluon adds folds and levels to it."""
     return seed >> 1
 
 
 @contextmanager
 def own_randomness(seed: int, verbosity: int) -> Iterator[None]:
-    """Seed whatever a fit takes random numbers from, and leave no trace of that.
+    """Seed all sources of random numbers of a fit, and restore them afterwards.
 
-    AutoGluon gives every model that is not bagged the seed `default_random_seed`, and has no
-    argument for it. Some models use the global random states of NumPy, Python or PyTorch.
+    AutoGluon uses `default_random_seed` for every model that is not bagged, and has no argument to
+    set it. Some models use the global random states of NumPy, Python or PyTorch.
 
     Parameters
     ----------
     seed : int
     verbosity : int
-        Of the fit; at 0 nothing is to be heard.
+        Verbosity of the fit; 0 is silent.
     """
     from autogluon.core.models import AbstractModel
 
@@ -58,10 +58,10 @@ def own_randomness(seed: int, verbosity: int) -> Iterator[None]:
 
 
 def _usual_seed(model: type) -> int | None:
-    """AutoGluon's own seed, 0; an AutoGluon without it cannot be seeded."""
+    """AutoGluon's default seed; raise an error if its version has none."""
     if not hasattr(model, "default_random_seed"):
         raise ImportError(
-            "AutoGluon is too old to be given seeds: pip install 'autogluon.tabular>=1.5'."
+            "this version of AutoGluon cannot be seeded: pip install 'autogluon.tabular>=1.5'."
         )
     usual: int | None = model.default_random_seed
     return usual

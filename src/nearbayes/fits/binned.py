@@ -1,8 +1,8 @@
-"""Binned: a table in the binned form of a boosting library, made once and kept for all refits.
+"""Binned: the binned form of a table in a boosting library, made once and kept for all refits.
 
 With urn inputs every refit of a draw has the same input rows; only labels and weights change
-(`targets.py`). So the costly part of a boosted tree's data, the bins, is made once per draw, or
-once for all draws that share a process.
+(`targets.py`). So the expensive step, the binning, is done once per draw, or once for all draws
+that share a process.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ FEWEST_BINS, ROWS_PER_BIN = 64, 32
 
 
 def refit_bins(data: Data, usual: int) -> int | None:
-    """Bins per column of a refit, where the user has not said: no more than rows can fill.
+    """Number of bins per column for a refit, if the user did not set it.
 
-    With few rows most of the time of a fit goes into nearly empty bins, and draws predict as well
-    without them (`docs/design.md`). The first fit, to real rows, is the user's very own: None, as
-    where the usual number is right.
+    With few rows, most of the time of a fit is spent on nearly empty bins, and draws predict as
+    well without them (`docs/design.md`). Returns None, the library's default, for the first fit,
+    and if there are enough rows.
 
     Examples
     --------
@@ -40,7 +40,7 @@ def refit_bins(data: Data, usual: int) -> int | None:
 
 
 class Binned:
-    """The binned form of the table seen last; apart for every thread, and left out of pickles.
+    """Cache of the last binned table, one per thread and not pickled.
 
     Labels are written into the binned form before each fit, so threads must not share one.
 
@@ -57,7 +57,7 @@ class Binned:
         self._local = threading.local()
 
     def of(self, table: Table, bins: int | None, build: Callable[[Table, int | None], Any]) -> Any:
-        """Give the binned form of `table`: that of the last call if it was for the very same."""
+        """Return the binned form of `table`, cached if the last call was for the same object."""
         kept = getattr(self._local, "kept", None)
         if kept is None or kept[0]() is not table or kept[1] != bins:
             kept = (weakref.ref(table), bins, build(table, bins))

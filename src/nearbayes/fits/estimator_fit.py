@@ -1,7 +1,7 @@
 """Fitting: how a scikit-learn estimator is cloned, seeded, weighted and fitted.
 
-The user's estimator is never touched: every fit is on a clone, with its own seed, on the user's
-kind of table.
+The user's estimator is never changed: every fit uses a clone with its own seed, and gets the kind
+of table that the user passed.
 """
 
 from __future__ import annotations
@@ -44,10 +44,10 @@ __all__ = ["EstimatorFit", "boosted_schedule", "has_no_missing"]
 WEIGHTED_BOOSTING = ("catboost", "lightgbm", "xgboost")
 BOOSTING_LIBRARIES = (*WEIGHTED_BOOSTING, "ngboost")
 HISTOGRAM_BOOSTING = (HistGradientBoostingClassifier, HistGradientBoostingRegressor)
-# Estimators whose weights are exactly repeated rows. Others may take weights, too, but count rows
-# in minimum leaf sizes, subsamples or inner splits, so counts would change what they learn.
+# Estimators for which weights are equivalent to repeated rows. Others may accept weights, but count
+# rows in minimum leaf sizes, subsamples or inner splits, so weights would change what they learn.
 EXACT_WITH_WEIGHTS = (BernoulliNB, CategoricalNB, GaussianNB, LogisticRegression, MultinomialNB)
-# Estimators for which the mean label of a row and its count say all that its labels say.
+# Estimators for which the mean label of a row with its count is equivalent to its labels.
 EXACT_WITH_MEANS = (
     ElasticNet,
     GammaRegressor,
@@ -57,13 +57,13 @@ EXACT_WITH_MEANS = (
     Ridge,
     TweedieRegressor,
 )
-# Few parameters and light penalties, as they come: posteriors of these cover by themselves.
+# Few parameters and small default penalties: intervals of these cover without calibration.
 LITTLE_BIAS = (*EXACT_WITH_WEIGHTS, LinearRegression, Ridge, BayesianRidge, ARDRegression)
 
 
 @dataclass(frozen=True)
 class EstimatorFit:
-    """The user's estimator and what its `fit` is called with.
+    """The user's estimator, and the arguments of its `fit`.
 
     Attributes
     ----------
@@ -102,26 +102,26 @@ class EstimatorFit:
         return "labels" if exact and not balanced else False
 
     def for_table(self, table: Table) -> Self:
-        """How to fit rows of this table: may note what to check new rows against."""
+        """Adapt to this table, for example by storing its categories to check new rows."""
         return self
 
     def check_inputs(self, table: Table) -> None:
-        """Refuse rows that the estimator would misread without a word."""
+        """Refuse rows that the estimator would silently misread."""
 
     def with_outcomes(self, outcomes: Callable[[Table, NDArray[Any]], NDArray[Any]]) -> Self:
-        """How to fit other outcomes: with those of evaluation sets, a function of (x, y)."""
+        """Replace the outcomes of evaluation sets by ``outcomes(x, y)``."""
         return self
 
     def for_classes(self, classes: NDArray[Any]) -> tuple[Self, NDArray[Any]]:
-        """How to fit these classes, and what the estimator is to call them."""
+        """Adapt to these classes; return also the labels that the estimator gets."""
         return self, classes
 
     @property
     def calibrate(self) -> bool:
         """Whether the learner's bias is too large for its posterior's intervals to cover.
 
-        Linear models have next to none; Lasso, ElasticNet and scikit-learn's Poisson, gamma and
-        Tweedie regression do, by the penalty that is their default.
+        Linear models have little bias, except Lasso, ElasticNet and scikit-learn's Poisson, gamma
+        and Tweedie regression, because of their default penalty.
         """
         if isinstance(self.last, PoissonRegressor | GammaRegressor | TweedieRegressor):
             return bool(self.last.alpha != 0)
@@ -136,7 +136,7 @@ class EstimatorFit:
 
     @property
     def variance_power(self) -> float | None:
-        """Power of the mean that the variance of y is under the loss; see `losses`."""
+        """Power p of the variance function mean ** p of the loss; see `losses`."""
         return variance_power(self.last)
 
     @property
@@ -152,26 +152,26 @@ class EstimatorFit:
 
     @cached_property
     def seed_names(self) -> tuple[str, ...]:
-        """Seeds of the estimator and its parts."""
+        """Names of the seed parameters of the estimator and its parts."""
         named = (name for name, _ in self._parameters("random_state"))
         return (*named, *self._of_catboost("random_seed", "random_state"))
 
     @cached_property
     def thread_names(self) -> tuple[str, ...]:
-        """Parameters that say how many threads to use, of parts that joblib cannot tell.
+        """Names of thread parameters of parts that joblib cannot limit.
 
-        scikit-learn's own estimators are capped by the executor.
+        The executor limits the threads of scikit-learn's own estimators.
         """
         named = (name for name, part in self._parameters("n_jobs") if not _is_from_sklearn(part))
         return (*named, *self._of_catboost("thread_count"))
 
     @cached_property
     def leaf_sizes(self) -> dict[str, int]:
-        """Smallest leaves of histogram boosting, by full parameter name.
+        """Minimum leaf sizes of histogram boosting, by full parameter name.
 
-        They count rows, and imputed rows repeat old inputs: kept as they are, leaves would shrink
-        to fewer and fewer distinct rows as data grows, and each refit would overfit more than the
-        last. They grow with the data instead (benchmarks/leaf_size.py).
+        They count rows, and imputed rows repeat old inputs. With a constant minimum, leaves would
+        hold fewer and fewer distinct rows, and each refit would overfit more than the last. So the
+        minimum grows with the data (benchmarks/leaf_size.py).
         """
         return {
             name: part.min_samples_leaf
@@ -188,7 +188,7 @@ class EstimatorFit:
                 yield full, parts[owner]
 
     def _of_catboost(self, name: str, alias: str | None = None) -> Iterator[str]:
-        """Full names of a parameter of CatBoost, which lists only those that the user set."""
+        """Full names of a CatBoost parameter; CatBoost lists only those that the user set."""
         for prefix, part in {"": self.estimator, **self.estimator.get_params(deep=True)}.items():
             if _library(part) == "catboost" and alias not in part.get_params():
                 yield f"{prefix}__{name}".removeprefix("__")
@@ -200,7 +200,7 @@ class EstimatorFit:
 
     @cached_property
     def weight_name(self) -> str | None:
-        """Keyword that `fit` takes sample weights by; None if it takes none."""
+        """Name of the argument of `fit` for sample weights; None if there is none."""
         if has_fit_parameter(self.estimator, "sample_weight"):
             return "sample_weight"
         if isinstance(self.estimator, Pipeline):
@@ -212,15 +212,15 @@ class EstimatorFit:
 
     @property
     def packages(self) -> tuple[str, ...]:
-        """Package that the estimator comes from, for the provenance."""
+        """Package of the estimator, for the provenance."""
         root = _library(self.estimator)
         return () if root in ("sklearn", "__main__", "nearbayes") else (root,)
 
     def fit(self, data: Data, seed: int, labels: NDArray[Any] | None = None) -> Any:
         """Fit a clone with a fresh seed, on one thread.
 
-        XGBoost and LightGBM would start as many threads as there are cores, whatever limit their
-        thread pool has; beside other busy processes that is many times slower than one.
+        XGBoost and LightGBM would start one thread per core, ignoring the limit of their thread
+        pool. With other busy processes this is many times slower than one thread.
 
         Parameters
         ----------
@@ -228,7 +228,7 @@ class EstimatorFit:
         seed : int
             For every `random_state` of the estimator and its parts.
         labels : array, optional
-            Class labels that the codes in ``data.y`` stand for.
+            Class labels of the codes in ``data.y``.
         """
         model = self.configured(seed, data.size / data.n)
         rows = data.repeat() if data.count is not None and self.weight_name is None else data
@@ -236,13 +236,13 @@ class EstimatorFit:
         return model.fit(rows.x, y, **self._weights(rows), **self.params)
 
     def configured(self, seed: int, growth: float = 1.0) -> Any:
-        """A clone with its seed, one thread, and leaves as large as `growth` of the data asks."""
+        """A clone with a seed, one thread, and minimum leaf sizes multiplied by `growth`."""
         seeds, threads = dict.fromkeys(self.seed_names, seed), dict.fromkeys(self.thread_names, 1)
         leaves = {name: round(growth * size) for name, size in self.leaf_sizes.items()}
         return clone(self.estimator).set_params(**seeds, **threads, **leaves)
 
     def _weights(self, data: Data) -> dict[str, NDArray[np.float64]]:
-        """Sample weights as an argument of `fit`, where there are any to give."""
+        """Sample weights as an argument of `fit`; empty if there are none."""
         if self.weight_name is None:
             return {}
         if self.normalises_weights and data.size != data.n:
@@ -263,19 +263,19 @@ def boosted_schedule(n_refits: int | None) -> Schedule:
 
 
 def _library(part: Any) -> str:
-    """Name of the package that an object's class comes from."""
+    """Name of the package that defines an object's class."""
     return type(part).__module__.partition(".")[0]
 
 
 def _is_from_sklearn(part: Any) -> bool:
-    """Tell scikit-learn's estimators, subclasses too, from those that only share its base."""
+    """Whether an object is a scikit-learn estimator, or of a subclass of one."""
     shared = ("sklearn.base", "sklearn.utils")
     modules = [each.__module__ for each in type(part).__mro__]
     return any(name.startswith("sklearn.") and not name.startswith(shared) for name in modules)
 
 
 def has_no_missing(predictions: NDArray[np.float64], estimator: Any) -> NDArray[np.float64]:
-    """Give predictions back, or say that the estimator returned NaN."""
+    """Return the predictions, or raise an error if they are not finite."""
     if not np.isfinite(predictions).all():
         raise ValueError(f"{type(estimator).__name__} predicted NaN or infinity.")
     return predictions

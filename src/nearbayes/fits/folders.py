@@ -1,7 +1,7 @@
-"""Folders: temporary ones for models that live on disk, removed with the object they belong to.
+"""Folders: temporary folders for models on disk, removed with the object that owns them.
 
-A folder belongs to one process, which alone removes it. A model that goes to another process, or
-into a file, takes the contents of its folder along, so no copy depends on another.
+Only the process that created a folder removes it. A model that is sent to another process or
+pickled takes the contents of its folder along, so copies do not depend on each other.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ PREFIX = "nearbayes-"
 
 
 class RunFolder:
-    """Where all models of a run are made, in whichever process.
+    """Folder for all models of a run, in all processes.
 
-    The process that made it removes it, with what workers that were killed left behind. A copy in
-    another process only knows where it is.
+    The process that created it removes it, including what killed workers left behind. A copy in
+    another process only stores the path.
 
     Examples
     --------
@@ -47,12 +47,12 @@ class RunFolder:
 
 
 class ModelFolder:
-    """The folder of one fitted model: removed with this object, at exit, or at once.
+    """Folder of one fitted model, removed with this object, at exit, or by `remove`.
 
     Parameters
     ----------
     run : RunFolder, optional
-        Where to make it, if that is on this machine.
+        Parent folder, if it is on this machine.
 
     Examples
     --------
@@ -99,10 +99,10 @@ def _unpacked(packed: bytes) -> ModelFolder:
 
 
 def _remove_with(owner: object, path: Path) -> weakref.finalize[..., object]:
-    """Remove a folder when its owner is gone, or at exit."""
+    """Remove a folder when its owner is deleted, or at exit."""
     return weakref.finalize(owner, _remove, path, os.getpid())
 
 
 def _remove(path: Path, process: int) -> None:
-    if os.getpid() == process:  # not in a fork, whose parent goes on using it
+    if os.getpid() == process:  # not in a fork, because the parent still uses it
         shutil.rmtree(path, ignore_errors=True)

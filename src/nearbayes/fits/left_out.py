@@ -1,4 +1,4 @@
-"""LeftOut: the place of something that a saved file does not hold, as prediction needs it not."""
+"""LeftOut: placeholder for a parameter that is not saved, because prediction does not need it."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ __all__ = ["LeftOut"]
 
 @dataclass(frozen=True)
 class LeftOut:
-    """A parameter that was not saved; says so when a fit needs it.
+    """Placeholder for a parameter that was not saved; raises an error when a fit needs it.
 
     Attributes
     ----------
     name : str
-        The parameter: "estimator" or "inputs".
+        Name of the parameter: "estimator" or "inputs".
     what : str
         Type of its value.
 
@@ -23,24 +23,24 @@ class LeftOut:
     --------
     >>> LeftOut("inputs", "Pool").prepare(None)
     Traceback (most recent call last):
-    ValueError: inputs=Pool was left out of the file that this model was loaded from: give it again
-    with set_params(inputs=...) before fit.
+    ValueError: inputs=Pool was not saved with this model: set it again with
+    set_params(inputs=...) before fit.
     """
 
     name: str
     what: str
 
     def refuse(self) -> NoReturn:
-        """Say what is missing and what to do."""
+        """Raise an error that says what is missing."""
         raise ValueError(
-            f"{self.name}={self.what} was left out of the file that this model was loaded from: "
-            f"give it again with set_params({self.name}=...) before fit."
+            f"{self.name}={self.what} was not saved with this model: set it again with "
+            f"set_params({self.name}=...) before fit."
         )
 
     def prepare(self, data: Any) -> NoReturn:
-        """Where inputs of imputed rows would be prepared."""
+        """Raise an error, in place of preparing the inputs of imputed rows."""
         self.refuse()
 
     def sample(self, data: Any, size: int, rng: Any) -> NoReturn:
-        """Where inputs of imputed rows would be drawn."""
+        """Raise an error, in place of sampling the inputs of imputed rows."""
         self.refuse()

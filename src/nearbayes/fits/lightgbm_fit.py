@@ -1,4 +1,4 @@
-"""LightGBM: refits that cost what a plain fit costs, however many rows are imputed.
+"""LightGBM: refits that cost as much as a plain fit, however many rows are imputed.
 
 One binned `Dataset` holds the real input rows; a refit writes labels and weights into it and
 trains. What comes out is the user's own class, fitted. Settings for which counts would not be the
@@ -30,7 +30,7 @@ __all__ = ["LightGBMFit"]
 
 Array = NDArray[np.float64]
 
-# Every name that LightGBM knows a parameter by, for those that are read or replaced here.
+# All aliases of the parameters that are read or replaced here.
 ALIASES = {
     "bagging_fraction": "subsample sub_row bagging pos_bagging_fraction pos_sub_row pos_subsample "
     "pos_bagging neg_bagging_fraction neg_sub_row neg_subsample neg_bagging",
@@ -52,13 +52,13 @@ ALIASES = {
 }
 NAMES = {name: (name, *others.split()) for name, others in ALIASES.items()}
 LOG_LOSS = ("binary", "multiclass", "softmax")
-# Losses that are linear in the label, so that its mean and count say all.
+# Losses that are linear in the label, so that its mean and count are sufficient.
 LINEAR_IN_LABEL = (
     *("regression", "regression_l2", "l2", "mean_squared_error", "mse"),
     *("l2_root", "root_mean_squared_error", "rmse"),
     *("poisson", "gamma", "tweedie", "cross_entropy", "xentropy"),
 )
-# Values with which a fit depends on the rows of a leaf through their summed gradients alone.
+# Values for which a fit depends on the rows of a leaf only through their summed gradients.
 SUMS_GRADIENTS: dict[str, tuple[Any, ...]] = {
     "boosting": ("gbdt", "gbrt", "dart"),
     "class_weight": (),
@@ -68,21 +68,21 @@ SUMS_GRADIENTS: dict[str, tuple[Any, ...]] = {
 # Shares of rows and columns that a tree is grown on.
 DRAWN = ("bagging_fraction", "feature_fraction", "feature_fraction_bynode")
 LOSS = ("objective", "num_class", "metric")
-# Arguments of `fit` that say how the table is read, and those that are left to LightGBM's own.
+# Arguments of `fit` about columns, and arguments for which LightGBM's own `fit` is used.
 ABOUT_COLUMNS = ("feature_name", "categorical_feature")
 LEFT_TO_LIGHTGBM = ("init_model", "eval_class_weight", "eval_init_score")
 
 
 @dataclass(frozen=True)
 class LightGBMFit(EstimatorFit):
-    """`LGBMClassifier` or `LGBMRegressor` as the user configured it.
+    """The user's `LGBMClassifier` or `LGBMRegressor`.
 
-    Early stopping is repeated at every refit, on the rows of `eval_set` (or of `eval_X` and
-    `eval_y`), which are real.
+    Early stopping is repeated at every refit, on the real rows of `eval_set` (or of `eval_X` and
+    `eval_y`).
 
-    `min_child_samples` keeps its meaning as rows are imputed: a leaf holds so many of the n real
-    input rows. LightGBM estimates that number from the weights in each bin and rounds it, so
-    counts are exactly the repeated rows only where this limit does not bind.
+    `min_child_samples` keeps its meaning as rows are imputed: it is the minimum number of real
+    input rows in a leaf. LightGBM estimates that number from the weights in each bin and rounds
+    it, so counts are exactly equivalent to repeated rows only where this limit is not reached.
 
     Examples
     --------
@@ -103,18 +103,18 @@ class LightGBMFit(EstimatorFit):
         for name in self.params:
             if not has_fit_parameter(self.estimator, name):
                 raise TypeError(
-                    f"{type(self.estimator).__name__}.fit has no argument {name!r}: leave it out, "
-                    "or look for a misspelling."
+                    f"{type(self.estimator).__name__}.fit has no argument {name!r}: remove it, or "
+                    "check its spelling."
                 )
         if self.params.get("init_score") is not None:
             raise ValueError(
-                "init_score cannot be given to fit: imputed rows would have none. "
-                "Add it as a column of X, or subtract it from y."
+                "init_score must not be passed to fit, because imputed rows would have none: add "
+                "it as a column of X, or subtract it from y."
             )
         patience = max(self._given("early_stopping_round"), default=0)
         if patience > 0 and not self._evaluation_sets():
             raise ValueError(
-                f"early_stopping_round={patience} needs rows to stop on, got no eval_set: "
+                f"early_stopping_round={patience} needs an eval_set, got none: "
                 "fit(X, y, eval_set=[(X_validation, y_validation)])."
             )
 
@@ -122,7 +122,7 @@ class LightGBMFit(EstimatorFit):
     def counts(self) -> Counts:
         """Class counts or mean outcomes, where a fit needs no more than sums over rows.
 
-        Not so with row subsampling, which would keep or drop all repeats of a row at once, and
+        False with row subsampling, which would keep or drop all repeats of a row together, and
         with losses that are not linear in the label.
         """
         shares, metric = self._given("bagging_fraction"), self.params.get("eval_metric")
@@ -139,7 +139,7 @@ class LightGBMFit(EstimatorFit):
 
     @property
     def randomised(self) -> bool:
-        """Whether rows, columns or trees are drawn at random; the seed alone changes nothing."""
+        """Whether rows, columns or trees are sampled; otherwise the seed has no effect."""
         shares = [value for name in DRAWN for value in self._given(name)]
         extra = [*self._given("extra_trees"), *self._given("data_sample_strategy")]
         kinds = self._given("boosting")
@@ -148,12 +148,12 @@ class LightGBMFit(EstimatorFit):
 
     @cached_property
     def leaf_sizes(self) -> dict[str, int]:
-        """Smallest leaves, by the names they are given: they grow with the rows of a fit."""
+        """Minimum leaf sizes by parameter name; they grow with the number of rows of a fit."""
         params = self.estimator.get_params()
         return {name: params[name] for name in NAMES["min_data_in_leaf"] if name in params}
 
     def with_outcomes(self, outcomes: Callable[[Table, NDArray[Any]], NDArray[Any]]) -> Self:
-        """Evaluation sets with other outcomes, for rounds to be chosen on."""
+        """Replace the outcomes of evaluation sets, which early stopping uses."""
         sets = [(x, outcomes(x, y)) for x, y in self._evaluation_sets()]
         params = {**_without(self.params, "eval_X", "eval_y"), "eval_set": sets}
         return replace(self, params=params if sets else self.params, binned=Binned())
@@ -164,7 +164,7 @@ class LightGBMFit(EstimatorFit):
             return super().for_classes(classes)
         sets = [(x, class_codes(y, classes, "eval_set")) for x, y in self._evaluation_sets()]
         params = {**_without(self.params, "eval_X", "eval_y"), "eval_set": sets}
-        # bins are kept with the coded labels of evaluation sets, so they cannot be shared
+        # the cache holds coded labels of evaluation sets, so it cannot be shared
         return replace(self, params=params, binned=Binned()), np.arange(len(classes))
 
     def fit(self, data: Data, seed: int, labels: NDArray[Any] | None = None) -> Any:
@@ -176,7 +176,7 @@ class LightGBMFit(EstimatorFit):
         task = self._task(data, kept.template)
         model = self.configured(seed, len(task.label) / _real_rows(data))
         results: dict[str, Any] = {}
-        # callbacks keep the best score so far, so every fit needs its own
+        # callbacks store the best score so far, so every fit needs its own
         callbacks = copy.deepcopy(self.params.get("callbacks") or [])
         booster = lightgbm.train(
             {**_training_params(model, bins), **task.loss},
@@ -189,7 +189,7 @@ class LightGBMFit(EstimatorFit):
         return _with_trees(model, kept.template, booster, results)
 
     def _given(self, name: str) -> list[Any]:
-        """Values of a parameter of LightGBM under all its names, but for None."""
+        """Values of a LightGBM parameter under all its names, except None."""
         params = self.estimator.get_params()
         values = (params.get(each) for each in NAMES.get(name, (name,)))
         return [value for value in values if value is not None]
@@ -199,16 +199,16 @@ class LightGBMFit(EstimatorFit):
         loss = {name: template.booster_.params.get(name) for name in LOSS}
         if not isinstance(template, LGBMClassifier):
             return _Task(*mean_targets(data), loss)
-        # LightGBM finds the intercept before it scales positive rows: weights cannot do the same
+        # LightGBM computes the intercept before it scales positive rows: weights cannot do this
         scales = [*self._given("scale_pos_weight"), *self._given("sigmoid")]
         if loss["objective"] == "binary" and all(scale == 1 for scale in scales):
             return _Task(*mean_targets(data), {**loss, "objective": "cross_entropy"})
         return _Task.of_labels(class_weights(data, template.n_classes_), loss)
 
     def _keep(self, labels: NDArray[Any] | None, table: Table, bins: int | None) -> _Kept:
-        """Bin the input rows, and beside them those of the evaluation sets."""
+        """Bin the input rows and those of the evaluation sets."""
         columns = {name: self.params.get(name, "auto") for name in ABOUT_COLUMNS}
-        # bins must not depend on the seed of a draw: other draws use them, too
+        # bins must not depend on the seed of a draw, because other draws use them too
         params = _without(_training_params(self.configured(0), bins), *NAMES["seed"])
         train = lightgbm.Dataset(table, np.zeros(n_rows(table)), params=params, **columns)
         weights = self.params.get("eval_sample_weight") or {}
@@ -218,12 +218,12 @@ class LightGBMFit(EstimatorFit):
         for i, (x, y) in enumerate(self._evaluation_sets()):
             rows = lightgbm.Dataset(x, y, train, weights.get(i), params=params, **columns)
             evaluation.append(rows.construct())
-            # LightGBM knows the training rows, on which it does not stop, by this name
+            # LightGBM ignores the set of this name, the training rows, in early stopping
             names.append("training" if _same(x, table) else own_names.get(i, f"valid_{i}"))
         return _Kept(train.construct(), evaluation, names, self._template(table, labels))
 
     def _template(self, table: Table, labels: NDArray[Any] | None) -> Any:
-        """A model fitted to very few rows by LightGBM's own `fit`: all is right but the trees."""
+        """A model fitted to a few rows by LightGBM's own `fit`; only its trees are wrong."""
         y = np.ones(2) if labels is None else labels
         few = take(table, np.arange(len(y)) % n_rows(table))
         known = (*ABOUT_COLUMNS, "eval_metric")
@@ -232,19 +232,19 @@ class LightGBMFit(EstimatorFit):
         return self.configured(0).set_params(**quick).fit(few, y, **copy.deepcopy(asked))
 
     def _evaluation_sets(self) -> list[tuple[Table, Any]]:
-        """Rows and labels of every evaluation set, whichever way they were given."""
+        """Rows and labels of every evaluation set."""
         sets = self.params.get("eval_set")
         x, y = self.params.get("eval_X"), self.params.get("eval_y")
         if x is not None and y is not None:
             sets = list(zip(x, y, strict=True)) if isinstance(x, tuple) else [(x, y)]
         elif x is not None or y is not None:
-            raise ValueError("eval_X and eval_y go together, got only one of them: give both.")
+            raise ValueError("eval_X and eval_y must be passed together, got only one of them.")
         return [sets] if isinstance(sets, tuple) else list(sets or ())
 
 
 @dataclass(frozen=True)
 class _Kept:
-    """What all refits on one table share; the `template` is a fitted model but for its trees."""
+    """Data shared by all refits on one table; `template` is a fitted model but for its trees."""
 
     train: lightgbm.Dataset
     evaluation: list[lightgbm.Dataset]
@@ -254,9 +254,9 @@ class _Kept:
 
 @dataclass(frozen=True)
 class _Task:
-    """What is written into the binned rows, and what LightGBM is told to do with it.
+    """Labels and weights to write into the binned rows, and the loss to use.
 
-    `index` has the table row of each label, where they are not one per row in order.
+    `index` is the table row of each label; None means one label per row, in order.
     """
 
     label: Array
@@ -266,12 +266,12 @@ class _Task:
 
     @classmethod
     def of_labels(cls, weights: Array, loss: dict[str, Any]) -> _Task:
-        """One label per row, as in real data, or else one row per seen label of a row."""
+        """One label per row if possible, as in real data; else one row per distinct label."""
         total = weights.sum(axis=1)
         if np.array_equal(weights.max(axis=1), total):
             return cls(weights.argmax(axis=1).astype(np.float64), total, loss)
         seen = weights > 0
-        seen[:, 0] |= total == 0  # without weight, but LightGBM counts rows, too
+        seen[:, 0] |= total == 0  # weight 0, but LightGBM also counts rows
         index, label = np.nonzero(seen)
         return cls(label.astype(np.float64), weights[seen], loss, index)
 
@@ -279,15 +279,15 @@ class _Task:
         """Write labels and weights into the binned rows, or into a copy with repeats."""
         rows = train if self.index is None else train.subset(self.index.tolist()).construct()
         rows.set_label(self.label)
-        # `set_weight` would keep the weights of the last fit where all new ones are 1
+        # `set_weight` would keep the weights of the last fit if all new ones are 1
         rows.set_field("weight", None if (self.weight == 1).all() else self.weight)
         return rows
 
 
 def _training_params(model: Any, bins: int | None) -> dict[str, Any]:
-    """Parameters of a model but its loss as LightGBM's training takes them, for one thread.
+    """Parameters of a model, except its loss, for LightGBM's `train` with one thread.
 
-    `bins` per column are the model's own if None.
+    If `bins` is None, the model's own number of bins is used.
     """
     names = (name for main in (*LOSS, "num_threads") for name in NAMES[main])
     elsewhere = ("importance_type", "n_estimators", "class_weight")
@@ -296,16 +296,16 @@ def _training_params(model: Any, bins: int | None) -> dict[str, Any]:
 
 
 def _real_rows(data: Data) -> float:
-    """Number of input rows that are real; unlabelled and imputed ones in the table are not.
+    """Number of real input rows, without unlabelled and imputed rows of the table.
 
-    Weights do not make rows, and a bootstrap sample has as many as the data it is from.
+    Weights do not add rows, and a bootstrap sample has as many as its source.
     """
     real = data.real or data
     return min(n_rows(data.table), max(len(real.y), real.size))
 
 
 def _same(rows: Table, table: Table) -> bool:
-    """Tell whether rows are those of the table, in another process, too."""
+    """Whether rows are those of the table; works also in another process."""
     return rows is table or (rows.shape == table.shape and joblib.hash(rows) == joblib.hash(table))
 
 
@@ -314,7 +314,7 @@ def _without(params: Mapping[str, Any], *names: str) -> dict[str, Any]:
 
 
 def _with_trees(model: Any, template: Any, booster: lightgbm.Booster, results: Any) -> Any:
-    """The user's class, fitted. LightGBM has no public way to give it trees: private names here."""
+    """Put the trees into the user's model, with private names as LightGBM has no public way."""
     vars(model).update(_without(vars(template), *template.get_params(), "_other_params"))
     model._Booster = booster
     model._best_iteration = booster.best_iteration

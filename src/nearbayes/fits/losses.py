@@ -1,4 +1,4 @@
-"""Losses: which of them are log likelihoods of counts or of positive outcomes."""
+"""Losses: recognises log likelihoods of counts and of positive outcomes."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ from sklearn.linear_model import GammaRegressor, PoissonRegressor, TweedieRegres
 
 __all__ = ["variance_power"]
 
-# What libraries call the parameter that names the loss; scikit-learn, CatBoost, and the others.
+# Names of the loss parameter in scikit-learn, CatBoost, XGBoost and LightGBM.
 NAMES_OF_LOSS = ("loss", "loss_function", "objective", "application", "app", "objective_type")
 USUAL_TWEEDIE = 1.5
 
 
 def variance_power(estimator: Any) -> float | None:
-    """Power of the mean that the variance of y is under the estimator's loss, if it is one.
+    """Power p of the variance function mean ** p that the estimator's loss implies.
 
-    1 for Poisson losses, 2 for gamma losses, between for Tweedie losses, None for all others.
+    1 for Poisson losses, 2 for gamma losses, in between for Tweedie losses, None for all others.
 
     Examples
     --------

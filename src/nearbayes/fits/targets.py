@@ -1,15 +1,15 @@
-r"""Targets: labels and weights, one per input row, that say all that repeated rows would say.
+r"""Targets: labels and weights, one per input row, that are equivalent to repeated rows.
 
-Design section 6.1. A loss that is linear in the label, up to terms without the model, has the same
-gradients for m repeated rows :math:`(x, y_1), ..., (x, y_m)` as for one row
-:math:`(x, \bar y)` of weight m. Squared loss is such a loss, so are the Poisson, gamma and Tweedie
-deviances, and the log loss of two classes, where :math:`\bar y` is the fraction of ones. With more
-classes the counts of each class take the place of :math:`\bar y`.
+A loss that is linear in the label, up to terms without the model, has the same gradients for m
+repeated rows :math:`(x, y_1), ..., (x, y_m)` as for one row :math:`(x, \bar y)` of weight m. This
+holds for squared loss, the Poisson, gamma and Tweedie deviances, and the log loss of two classes,
+where :math:`\bar y` is the fraction of ones. With more classes, the counts of each class replace
+:math:`\bar y`.
 
 Weights sum to the number of *real* rows, n, however many rows are imputed. Ridge penalties and
-smallest leaves are given in units of rows; left alone, they would mean less and less as rows are
-imputed, and every refit would be regularised less than the first fit, although imputed rows bring
-no new information. `experiments/refit_policy` is there to compare the two.
+minimum leaf sizes are in units of rows. If imputed rows counted in full, every refit would be
+regularised less than the first fit, although imputed rows hold no new information.
+`experiments/refit_policy` compares both.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ def class_weights(data: Data, n_classes: int) -> Array:
 def mean_targets(data: Data) -> tuple[Array, Array]:
     """Mean outcome and weight at each row of the table, both of shape (n_table_rows,).
 
-    Rows without an observation have weight 0 and the overall mean, which any loss can bear.
+    Rows without an observation have weight 0 and the overall mean, which is valid for any loss.
 
     Examples
     --------
@@ -74,7 +74,7 @@ def mean_targets(data: Data) -> tuple[Array, Array]:
 
 
 def class_codes(labels: ArrayLike, classes: NDArray[Any], name: str) -> NDArray[np.intp]:
-    """Position of each label in the sorted `classes`; `name` is the argument they came by.
+    """Position of each label in the sorted `classes`; `name` is the argument, for errors.
 
     Examples
     --------
@@ -86,7 +86,7 @@ def class_codes(labels: ArrayLike, classes: NDArray[Any], name: str) -> NDArray[
     unknown = sorted({label for label in given if label not in code}, key=str)
     if unknown:
         raise ValueError(
-            f"{name} has classes that y has not: {unknown[:5]}: "
-            "leave those rows out, or add such rows to the training data."
+            f"{name} must hold only classes of y, got {unknown[:5]}: remove those rows, or add "
+            "rows of these classes to the training data."
         )
     return np.array([code[label] for label in given], dtype=np.intp)

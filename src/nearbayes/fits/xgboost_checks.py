@@ -1,4 +1,4 @@
-"""Checks of what XGBoost is given: arguments of `fit`, evaluation sets, outcomes."""
+"""Checks for XGBoost: arguments of `fit`, evaluation sets and outcomes."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ __all__ = ["check_outcomes", "check_params"]
 
 Array = NDArray[np.float64]
 
-# Outcomes that an objective can bear, in a test and in words, and a noise that keeps to them.
+# For each objective: a test of valid outcomes, its description, and a noise that respects it.
 OUTCOMES: dict[str, tuple[Callable[[Array], Any], str, str]] = {
-    "count:poisson": (lambda y: y >= 0, "of 0 or more", "noise='auto'"),
-    "reg:tweedie": (lambda y: y >= 0, "of 0 or more", "noise='auto'"),
+    "count:poisson": (lambda y: y >= 0, "of at least 0", "noise='auto'"),
+    "reg:tweedie": (lambda y: y >= 0, "of at least 0", "noise='auto'"),
     "reg:gamma": (lambda y: y > 0, "above 0", "noise='auto'"),
     "reg:logistic": (
         lambda y: (y >= 0) & (y <= 1),
@@ -27,28 +27,28 @@ OUTCOMES: dict[str, tuple[Callable[[Array], Any], str, str]] = {
 
 
 def check_params(estimator: Any, params: Mapping[str, Any]) -> None:
-    """Refuse arguments of `fit` that XGBoost does not have, or that imputed rows cannot have."""
+    """Refuse arguments of `fit` that XGBoost lacks, or that imputed rows cannot have."""
     for name, value in params.items():
         if not has_fit_parameter(estimator, name):
             raise TypeError(
-                f"{type(estimator).__name__}.fit has no argument {name!r}: leave it out, or look "
-                "for a misspelling."
+                f"{type(estimator).__name__}.fit has no argument {name!r}: remove it, or check its "
+                "spelling."
             )
         if name.startswith("base_margin") and value is not None:
             raise ValueError(
-                f"{name} cannot be given to fit: imputed rows would have none. "
-                "Add it as a column of X, or subtract it from y."
+                f"{name} must not be passed to fit, because imputed rows would have none: add it "
+                "as a column of X, or subtract it from y."
             )
     _check_evaluation(estimator, params)
 
 
 def _check_evaluation(estimator: Any, params: Mapping[str, Any]) -> None:
-    """Check that there are rows to stop on, and that evaluation sets are pairs."""
+    """Check that early stopping has rows to evaluate, and that evaluation sets are pairs."""
     sets = params.get("eval_set") or ()
     if estimator.early_stopping_rounds and not sets:
         raise ValueError(
-            f"early_stopping_rounds={estimator.early_stopping_rounds} needs rows to stop "
-            "on, got no eval_set: fit(X, y, eval_set=[(X_validation, y_validation)])."
+            f"early_stopping_rounds={estimator.early_stopping_rounds} needs an eval_set, got none: "
+            "fit(X, y, eval_set=[(X_validation, y_validation)])."
         )
     if not all(isinstance(pair, tuple | list) and len(pair) == 2 for pair in sets):
         raise ValueError(
@@ -65,7 +65,7 @@ def _check_evaluation(estimator: Any, params: Mapping[str, Any]) -> None:
 
 
 def check_outcomes(y: Array, objective: Any) -> None:
-    """Say which outcomes an objective cannot bear, and that noise may have made them."""
+    """Refuse outcomes that are invalid for an objective; the noise may have made them."""
     if callable(objective) or objective not in OUTCOMES:
         return
     fits, words, noise = OUTCOMES[objective]

@@ -1,4 +1,4 @@
-"""XGBoost: refits that cost what a plain fit costs, however many rows are imputed.
+"""XGBoost: refits that cost as much as a plain fit, however many rows are imputed.
 
 One binned matrix holds the real input rows; a refit writes labels and weights into it and trains.
 What comes out is the user's own class, fitted. Settings for which counts would not be exactly the
@@ -32,22 +32,22 @@ __all__ = ["XGBoostFit"]
 
 Array = NDArray[np.float64]
 
-# Losses that are linear in the label, so that its mean and count say all.
+# Losses that are linear in the label, so that its mean and count are sufficient.
 LINEAR_IN_LABEL = ("reg:squarederror", "count:poisson", "reg:gamma", "reg:tweedie", "reg:logistic")
 LOG_LOSS = (None, "binary:logistic", "multi:softprob")
 TREES = (None, "gbtree", "dart")
 DROPOUT = ("rate_drop", "one_drop")
-COLUMNS = ("tree", "level", "node")  # what columns can be drawn for
-# Set by loading a trained model, but the user's to choose.
+COLUMNS = ("tree", "level", "node")  # columns can be sampled for each of these
+# Parameters of the user that loading a trained model overwrites.
 USERS_OWN = ("base_score", "booster", "enable_categorical", "feature_types")
 SMALLEST_HESSIAN, SMALLEST_SHARE = 1e-16, 1e-6  # as in XGBoost's own softmax objective
 
 
 @dataclass(frozen=True)
 class XGBoostFit(EstimatorFit):
-    """`XGBClassifier` or `XGBRegressor` as the user configured it.
+    """The user's `XGBClassifier` or `XGBRegressor`.
 
-    Early stopping is repeated at every refit, on the rows of `eval_set`, which are real.
+    Early stopping is repeated at every refit, on the real rows of `eval_set`.
 
     Examples
     --------
@@ -63,9 +63,9 @@ class XGBoostFit(EstimatorFit):
     """
 
     binned: Binned = field(default_factory=Binned, compare=False, repr=False)
-    # Not empty once XGBoost had its say: what it warns of in one fit, it warns of in all.
+    # Not empty after the first fit: XGBoost would repeat the same warnings in every fit.
     spoken: set[str] = field(default_factory=set, compare=False, repr=False)
-    # What categorical columns held in training, by column.
+    # Categories seen in training, by column.
     categories: Mapping[str, set[Any]] = field(default_factory=dict, compare=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -76,7 +76,7 @@ class XGBoostFit(EstimatorFit):
     def counts(self) -> Counts:
         """Class counts or mean outcomes, where they are exactly the repeated rows.
 
-        Not so with row subsampling, which would keep or drop all repeats of a row at once, and
+        False with row subsampling, which would keep or drop all repeats of a row together, and
         with losses that are not linear in the label.
         """
         model = self.estimator
@@ -93,38 +93,38 @@ class XGBoostFit(EstimatorFit):
 
     @property
     def randomised(self) -> bool:
-        """Whether rows, columns or trees are drawn at random; the seed alone changes nothing."""
+        """Whether rows, columns or trees are sampled; otherwise the seed has no effect."""
         model = self.estimator
         shares = (model.subsample, *(getattr(model, f"colsample_by{what}") for what in COLUMNS))
-        # since XGBoost 3.4 any forest has the dropout of DART
+        # since XGBoost 3.4 any booster of trees has the dropout of DART
         drops = model.booster == "dart" or any(map(model.get_params().get, DROPOUT))
         return drops or any(share not in (None, 1) for share in shares)
 
     def for_table(self, table: Table) -> Self:
-        """Note the categories of each column, if not yet known."""
+        """Store the categories of each column, if they are not known yet."""
         return self if self.categories else replace(self, categories=categories(table))
 
     def check_inputs(self, table: Table) -> None:
-        """Refuse unseen categories: XGBoost may take one for another (dmlc/xgboost#12189)."""
+        """Refuse unseen categories, which XGBoost may confuse with others (dmlc/xgboost#12189)."""
         check_categories(table, self.categories)
 
     def with_outcomes(self, outcomes: Callable[[Table, NDArray[Any]], NDArray[Any]]) -> Self:
-        """Evaluation sets with other outcomes, for rounds to be chosen on."""
+        """Replace the outcomes of evaluation sets, which early stopping uses."""
         sets = [(x, outcomes(x, y)) for x, y in self.params.get("eval_set") or ()]
         params = {**self.params, "eval_set": sets} if sets else self.params
         return replace(self, params=params, binned=Binned())
 
     def for_classes(self, classes: NDArray[Any]) -> tuple[Self, NDArray[Any]]:
-        """Classes as XGBoost knows them: 0, 1, ..., in the evaluation sets, too."""
+        """Use the codes 0, 1, ... as labels, also in the evaluation sets, as XGBoost requires."""
         if self.estimator.objective == "binary:logitraw":
             raise ValueError(
-                "objective='binary:logitraw' gives no probabilities to impute labels from: "
-                "use objective='binary:logistic'."
+                "objective must not be 'binary:logitraw', which gives no probabilities to impute "
+                "labels from: use objective='binary:logistic'."
             )
         sets = self.params.get("eval_set") or ()
         coded = [(x, class_codes(y, classes, "eval_set")) for x, y in sets]
         params = {**self.params, "eval_set": coded} if coded else self.params
-        # bins are kept with the coded labels of evaluation sets, so they cannot be shared
+        # the cache holds coded labels of evaluation sets, so it cannot be shared
         return replace(self, params=params, binned=Binned()), np.arange(len(classes))
 
     def fit(self, data: Data, seed: int, labels: NDArray[Any] | None = None) -> Any:
@@ -138,7 +138,7 @@ class XGBoostFit(EstimatorFit):
             return fit(data, seed, labels)
 
     def _fit_rows(self, data: Data, seed: int, labels: NDArray[Any] | None) -> Any:
-        """Fit repeated rows by the estimator's own `fit`."""
+        """Fit repeated rows with the estimator's own `fit`."""
         model = self.configured(seed)
         rows = data if labels is None else _with_every_class(data, len(labels))
         y = rows.y if labels is None else labels[rows.y]
@@ -169,7 +169,7 @@ class XGBoostFit(EstimatorFit):
     def _bin(
         self, table: Table, bins: int | None
     ) -> tuple[xgboost.DMatrix, list[tuple[xgboost.DMatrix, str]]]:
-        """The input rows in binned form, and beside them the rows of the evaluation sets."""
+        """Bin the input rows and those of the evaluation sets."""
         train = self._matrix(table, bins, None)
         sets = self.params.get("eval_set") or ()
         weights = self.params.get("sample_weight_eval_set") or [None] * len(sets)
@@ -184,7 +184,7 @@ class XGBoostFit(EstimatorFit):
     def _matrix(
         self, table: Table, bins: int | None, reference: xgboost.DMatrix | None
     ) -> xgboost.DMatrix:
-        """Rows as XGBoost keeps them; evaluation rows share the bins of their `reference`."""
+        """Rows as an XGBoost matrix; evaluation rows share the bins of their `reference`."""
         model = self.estimator
         options = {
             "missing": model.missing,
@@ -208,7 +208,7 @@ class XGBoostFit(EstimatorFit):
         train: xgboost.DMatrix,
         evaluation: list[tuple[xgboost.DMatrix, str]],
     ) -> xgboost.Booster:
-        """Train as XGBoost's scikit-learn classes do, but on a matrix that is kept."""
+        """Train as XGBoost's scikit-learn classes do, but on a cached matrix."""
         start = self.params.get("xgb_model")
         if model.eval_metric is not None:
             params["eval_metric"] = model.eval_metric
@@ -228,7 +228,7 @@ class XGBoostFit(EstimatorFit):
 
 @dataclass(frozen=True)
 class _Task:
-    """What is written into the binned matrix, and what XGBoost is told to do with it."""
+    """Labels and weights to write into the binned matrix, and parameters of the loss."""
 
     label: Array
     weight: Array
@@ -242,26 +242,26 @@ class _Task:
 
     @classmethod
     def two_classes(cls, data: Data, scale: float | None, base_score: Any) -> _Task:
-        """Fractions of ones with counts; XGBoost scales ones, so fractions are scaled here."""
+        """Fractions of ones with counts, including the effect of `scale_pos_weight`."""
         weights = class_weights(data, 2)
         total, params = weights.sum(axis=1), {"objective": "binary:logistic"}
         if scale in (None, 1) or np.array_equal(weights.max(axis=1), total):
             return cls(_share(weights), total, params)
         scaled = weights * [1.0, scale]
-        if base_score is None:  # as XGBoost, which takes one Newton step when it scales
+        if base_score is None:  # as in XGBoost, which takes one Newton step when it scales
             share = scaled[:, 1].sum() / scaled.sum()
             params["base_score"] = expit(4 * share - 2)
         return cls(_share(scaled), scaled.sum(axis=1), {**params, "scale_pos_weight": 1.0})
 
     @classmethod
     def several_classes(cls, data: Data, n_classes: int, base_score: Any) -> _Task:
-        """Labels where each row has one, as in real data; else class counts through gradients."""
+        """One label per row if possible, as in real data; else class counts, by gradients."""
         weights = class_weights(data, n_classes)
         label, weight = weights.argmax(axis=1).astype(np.float64), weights.sum(axis=1)
         params = {"objective": "multi:softprob", "num_class": n_classes}
         if np.array_equal(weights.max(axis=1), weight):
             return cls(label, weight, params)
-        if base_score is None:  # XGBoost takes the intercept from labels, which are not all here
+        if base_score is None:  # XGBoost would compute the intercept from incomplete labels
             logs = np.log(weights.sum(axis=0) / weights.sum() + SMALLEST_SHARE)
             params["base_score"] = (logs - logs.mean()).tolist()
         return cls(label, weight, params, _SoftmaxGradients(weights))
@@ -286,17 +286,17 @@ class _SoftmaxGradients:
 
 
 def _share(weights: Array) -> Array:
-    """Share of the second class at each row; 0 where there is neither."""
+    """Share of the second class in each row; 0 if the row has no weight."""
     total = weights.sum(axis=1)
     shares = np.divide(weights[:, 1], total, out=np.zeros(len(total)), where=total > 0)
     return np.asarray(shares)
 
 
 def _loaded(model: Any, booster: xgboost.Booster) -> Any:
-    """The user's class, fitted: with trees but without what training kept beside them."""
+    """Load the trees into the user's model, without the training data."""
     own = {name: model.get_params()[name] for name in USERS_OWN}
     model.load_model(booster.save_raw())
-    for name, value in own.items():  # by set_params, XGBoost would check and warn at prediction
+    for name, value in own.items():  # after set_params, XGBoost would check and warn at prediction
         setattr(model, name, value)
     if model.device is not None:
         model.get_booster().set_param({"device": model.device})
@@ -304,7 +304,7 @@ def _loaded(model: Any, booster: xgboost.Booster) -> Any:
 
 
 def _with_every_class(data: Data, n_classes: int) -> Data:
-    """The data and, for each class it lost, a row of weight 0: XGBoost wants to see them all."""
+    """Add a row of weight 0 for each missing class, because XGBoost needs all classes."""
     lost = np.setdiff1d(np.arange(n_classes), data.y)
     if not len(lost):
         return data
@@ -317,7 +317,7 @@ def _with_every_class(data: Data, n_classes: int) -> Data:
 
 
 def _weighted(objective: Callable[..., Any]) -> Callable[..., Any]:
-    """The user's objective, with weights even if it knows of none: refits are weighted."""
+    """The user's objective with support for weights, which refits need."""
     if "sample_weight" in inspect.signature(objective).parameters:
         return objective
 
@@ -332,7 +332,7 @@ def _weighted(objective: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _where_it_can_run(estimator: Any) -> Any:
-    """The estimator, moved to the CPU if XGBoost would move every single fit there."""
+    """The estimator, moved to the CPU if XGBoost finds no GPU."""
     device = estimator.device
     if device in (None, "cpu") or _device_used(device) != "cpu":
         return estimator
@@ -346,15 +346,15 @@ def _where_it_can_run(estimator: Any) -> Any:
 
 
 def _device_used(device: str) -> str:
-    """Where XGBoost really trains when asked for `device`: one tree on one row tells."""
+    """The device on which XGBoost really trains, found by fitting one tree to one row."""
     try:
         with xgboost.config_context(verbosity=0):
             tried = xgboost.train({"device": device}, xgboost.DMatrix([[0.0]], [0.0]), 1)
             config = json.loads(tried.save_config())
     except xgboost.core.XGBoostError as error:
         raise ValueError(
-            f"device={device!r} is none that this XGBoost can train on: use 'cpu' or, with a GPU, "
-            "'cuda' or 'cuda:0'."
+            f"device must be 'cpu' or, with a GPU, 'cuda' or 'cuda:0', got {device!r}, on which "
+            "this XGBoost cannot train."
         ) from error
     return str(config["learner"]["generic_param"]["device"])
 

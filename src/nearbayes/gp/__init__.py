@@ -1,6 +1,7 @@
 """Gaussian processes in JAX: `RandomFeatureGP`, `EmpiricalBayesGP`, `exact_posterior`.
 
-Section 3.2.2 and the GP experiment of section 5. Needs the extra ``jax``, imported on first use.
+They implement section 3.2.2 and the GP experiment of section 5 of the paper. JAX is imported on
+first use: ``pip install 'nearbayes[jax]'``.
 """
 
 from __future__ import annotations

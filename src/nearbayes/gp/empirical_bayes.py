@@ -1,8 +1,9 @@
-r"""Empirical Bayes as the algorithm: draws are hyperparameters with the data they predict from.
+r"""Empirical Bayes as the algorithm: a draw is hyperparameters and the data it predicts from.
 
 Section 5 of the paper ("Hyperparameter learning for GP regression", App. D.3): the algorithm is
 maximum marginal likelihood, :math:`\hat y` comes from the process's marginal predictive
-distribution, independently per row, and every refit searches again from where the draw was.
+distribution, independently per row, and every refit restarts the search at the last optimum of the
+draw.
 """
 
 from __future__ import annotations
@@ -40,14 +41,14 @@ CHUNK = 4
 class EmpiricalBayesAlgorithm(ChunkAlgorithm):
     """Gaussian process regression with learned hyperparameters, refitted with imputed rows.
 
-    Outcomes are kept with their squares, in standard units, so that means over repeated rows hold
-    all that the marginal likelihood needs of them.
+    Outcomes are stored with their squares, in standard units, because the means of both over
+    repeated rows are sufficient for the marginal likelihood.
 
     Parameters
     ----------
     estimator : EmpiricalBayesGP
     scaling : Scaling, optional
-        Of the real rows; learned when left out.
+        Scaling of the real rows; learned if None.
     n_rows : int
         Of the real data: draws are padded to few shapes, as each is compiled once.
     """
@@ -69,10 +70,10 @@ class EmpiricalBayesAlgorithm(ChunkAlgorithm):
         )
 
     def prepare(self, data: Data, rng: Rng) -> tuple[EmpiricalBayesAlgorithm, Data]:
-        """Learn the scaling, and keep outcomes with their squares."""
+        """Learn the scaling, and store outcomes with their squares."""
         y = np.asarray(data.y, dtype=np.float64)
         if y.ndim != 1:
-            raise ValueError(f"y must be one column of numbers, got shape {y.shape}.")
+            raise ValueError(f"y must have one dimension, got shape {y.shape}.")
         scaling = Scaling.of(_values(data.x), y, data.counts)
         prepared = replace(self, scaling=scaling, n_rows=len(y))
         return prepared, replace(data, y=_with_squares(scaling.outcomes(y)))
@@ -94,7 +95,7 @@ class EmpiricalBayesAlgorithm(ChunkAlgorithm):
     def refit(
         self, data: Sequence[Data], new: Blocks, models: Sequence[Fitted], streams: Streams
     ) -> list[Fitted]:
-        """Search again for every draw, from where it was."""
+        """Restart the search of every draw at its last optimum."""
         starts = np.stack([model.logs for model in models])[:, None]
         return self._fitted(starts, list(data), models)
 
@@ -142,13 +143,13 @@ class EmpiricalBayesAlgorithm(ChunkAlgorithm):
         return predict_many(self.estimator, list(models), self.scaling, x, size)
 
     def _size(self, parts: list[Collapsed]) -> int:
-        """Rows to pad to: those of the real data, then in steps of half as many."""
+        """Number of rows to pad to: that of the real data, plus steps of half as many."""
         most, step = max(len(part.mean) for part in parts), max(1, -(-self.n_rows // 2))
         return self.n_rows + max(0, -(-(most - self.n_rows) // step)) * step
 
 
 def _collapsed(data: Data, scaling: Scaling) -> Collapsed:
-    """Means and counts per row, and the sum of squares around the means."""
+    """Means and counts per row, and the sum of squares within rows."""
     mean, square = data.y.T
     within = float(np.sum(data.counts * np.maximum(square - mean**2, 0.0)))
     return Collapsed(scaling.inputs(_values(data.x)), mean, data.counts, within)

@@ -1,7 +1,7 @@
-"""Inverse of a positive definite matrix, by halves.
+"""Inverse of a positive definite matrix, by recursive halving.
 
-LAPACK's own (``potri``) is not to be had in JAX, and solving for the identity takes three times the
-arithmetic, as it knows nothing of the zeros. Halving spares most of them with matrix products only.
+JAX does not offer LAPACK's ``potri``, and solving for the identity takes three times the arithmetic
+because it ignores the zeros. Halving avoids most of them, with matrix products only.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from jax.scipy.linalg import solve_triangular
 
 __all__ = ["inverse_from_root"]
 
-SMALL = 100  # rows that are solved for as they are
+SMALL = 100  # rows up to which the inverse is computed directly
 
 
 def inverse_from_root(root: Any) -> Any:
@@ -22,10 +22,10 @@ def inverse_from_root(root: Any) -> Any:
 
 
 def _inverses(root: Any) -> tuple[Any, Any]:
-    r"""Both :math:`U = L^{-\top}`, which has zeros below, and :math:`U U^\top`.
+    r"""Both :math:`U = L^{-\top}`, upper triangular, and :math:`U U^\top`.
 
-    With halves of L named a, b, c, those of U are :math:`A = a^{-\top}`, :math:`C = c^{-\top}` and
-    :math:`B = -A b^\top C`. Products have their transposed factor on the right, where XLA is
+    With the blocks a, b, c of L, those of U are :math:`A = a^{-\top}`, :math:`C = c^{-\top}` and
+    :math:`B = -A b^\top C`. The transposed factor of a product is on the right, where XLA is
     faster.
     """
     n = len(root)

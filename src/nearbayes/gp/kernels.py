@@ -40,44 +40,43 @@ CLASSES: dict[str, Any] = {
 
 
 def check_kernel(name: Any) -> None:
-    """Refuse a kernel that there is not."""
+    """Refuse an unknown kernel."""
     if name not in get_args(KernelName):
         raise ValueError(f"kernel must be one of {', '.join(get_args(KernelName))}, got {name!r}.")
 
 
 def kernel_of(name: KernelName, length_scale: Any, variance: Any = 1.0) -> Any:
-    """The kernel of tinygp, with a length scale for all columns or one for each (ARD)."""
+    """The kernel of tinygp, with one length scale for all columns or one per column (ARD)."""
     unit = CLASSES[name](distance=tinygp.kernels.distance.L2Distance())
     return variance * tinygp.transforms.Transform(lambda x: x / length_scale, unit)
 
 
 def covariance(name: KernelName, x: Any, z: Any = None) -> Any:
-    """Unit covariances between rows in units of their length scales, by matrix products.
+    """Covariances of unit variance between rows in units of the length scales.
 
-    The same as `kernel_of`, which takes rows pair by pair and column by column, and with its
-    gradient goes through that much memory.
+    The same as `kernel_of`, but by matrix products, which need much less memory for the gradient.
 
     Parameters
     ----------
     name : str
     x, z : arrays of shape (n, n_columns) and (m, n_columns)
-        Without `z`, between the rows of `x`: exactly 1 on the diagonal.
+        If `z` is None, covariances are between the rows of `x`, with exactly 1 on the diagonal.
     """
     other = x if z is None else z
     squared = jnp.sum(x**2, axis=1)[:, None] + jnp.sum(other**2, axis=1) - 2 * x @ other.T
     if z is None:
         squared = jnp.where(jnp.eye(len(x), dtype=bool), 0.0, squared)
-    distance = jnp.sqrt(jnp.maximum(squared, SMALLEST))  # which has a gradient everywhere
+    distance = jnp.sqrt(jnp.maximum(squared, SMALLEST))  # differentiable everywhere
     unit = CLASSES[name](distance=tinygp.kernels.distance.L2Distance())
     return jnp.vectorize(unit.evaluate)(distance, 0.0)
 
 
 def length_scales(length_scale: Any, n_columns: int) -> NDArray[np.float64]:
-    """One positive length scale per column, checked."""
+    """Check `length_scale`; return one per column."""
     scales = np.asarray(length_scale, dtype=np.float64)
     if scales.ndim > 1 or (scales.ndim == 1 and len(scales) != n_columns):
         raise ValueError(
-            f"length_scale must be a number or one number per column: X has {n_columns} columns, "
+            f"length_scale must be a number or have shape ({n_columns},), one per column of X, "
             f"got shape {scales.shape}."
         )
     if not (np.isfinite(scales) & (scales > 0)).all():
@@ -88,11 +87,11 @@ def length_scales(length_scale: Any, n_columns: int) -> NDArray[np.float64]:
 def spectral_frequencies(
     name: KernelName, length_scale: NDArray[np.float64], size: int, rng: Rng
 ) -> NDArray[np.float64]:
-    """Frequencies from the spectral density of a kernel, shape (size, n_columns).
+    """Sample frequencies from the spectral density of a kernel, shape (size, n_columns).
 
-    They come from a scrambled Halton sequence: each has that density, and together they fill it
-    evenly, so that the mean of their cosines is much nearer to the kernel than that of independent
-    ones. Rows far apart would otherwise seem to say something of each other.
+    They come from a scrambled Halton sequence, which covers the density evenly, so the mean of
+    their cosines is much closer to the kernel than with independent frequencies. These would leave
+    small correlations between rows that are far apart.
     """
     n_columns = len(length_scale)
     even = qmc.Halton(n_columns + 1, rng=np.random.default_rng(integer_seed(rng))).random(size)

@@ -1,4 +1,4 @@
-"""L-BFGS of Optax, run until it has converged, and begun with what is known of the curvature."""
+"""L-BFGS of Optax, run until convergence, optionally with an initial estimate of the curvature."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from jax.scipy.linalg import solve_triangular
 
 __all__ = ["Minimum", "minimise"]
 
-MEMORY = 20  # steps that an approximation of the curvature is made of
+MEMORY = 20  # steps used to approximate the curvature
 
 
 class Minimum(NamedTuple):
-    """Where a minimisation ended, and an approximation of the inverse Hessian there."""
+    """Result of a minimisation, with an approximation of the inverse Hessian."""
 
     position: Any
     value: Any
@@ -26,8 +26,8 @@ class Minimum(NamedTuple):
 
 class _State(NamedTuple):
     position: Any
-    search: Any  # of Optax, with the value and the gradient at the position
-    fall: Any  # of the objective in the last step
+    search: Any  # state of Optax, with value and gradient at the position
+    fall: Any  # decrease of the objective in the last step
     steps: Any
 
 
@@ -41,11 +41,11 @@ def minimise(
 ) -> Minimum:
     r"""Minimise a smooth function of a vector.
 
-    To be mapped over many vectors one after the other (`jax.lax.map`): side by side (`jax.vmap`)
-    every search, and every line search of a step, would take as long as the longest.
+    Map it over many vectors one after the other (`jax.lax.map`). With `jax.vmap`, every search, and
+    every line search of a step, would take as long as the longest one.
 
-    With :math:`R R^\top` the inverse Hessian of a function much like this one, the search is for u
-    in start + R u, where the Hessian is near to the identity, as L-BFGS supposes at first.
+    If the inverse Hessian :math:`R R^\top` of a similar function is known, the search is over u in
+    start + R u. The Hessian is then close to the identity, as L-BFGS assumes at the start.
 
     Parameters
     ----------
@@ -53,11 +53,11 @@ def minimise(
         Function of an array of shape (n,).
     start : array of shape (n,)
     inverse_hessian : array of shape (n, n), optional
-        What the search of a function much like this one ended with.
+        Result of the search of a similar function.
     max_steps : int
     tolerance : float
-        Ends when no entry of the gradient is larger, or when a step lowers the objective by less
-        than its square.
+        The search ends when no entry of the gradient is larger than this, or when a step lowers
+        the objective by less than its square.
     """
     known = inverse_hessian is not None
     root = jnp.linalg.cholesky(inverse_hessian) if known else jnp.eye(len(start))
@@ -99,7 +99,7 @@ def _found(search: Any, name: str) -> Any:
 
 
 def _inverse_hessian(end: _State, *, scaled: bool) -> Any:
-    """What BFGS makes of the last steps and of how the gradient changed in them, oldest first."""
+    """BFGS approximation from the last steps and their changes of the gradient, oldest first."""
     oldest = _found(end.search, "count") - 1
 
     def ordered(memory: str, last: Any) -> Any:

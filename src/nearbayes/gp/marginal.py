@@ -7,9 +7,9 @@ outcomes around the means of their rows,
           - \tfrac12 \sum_i \left[(c_i - 1) \log 2\pi\sigma^2 + \log c_i\right]
           - \frac{W}{2\sigma^2}
 
-so real and imputed outcomes at n rows cost what n outcomes cost, however many they are. The density
-is linear in the counts where the mean is the same, so that a row may be split into several with the
-same mean and fractions of its count: this pads draws to one shape, and so to one compilation.
+so any number of outcomes at n rows costs as much as n outcomes. A row may be split into several
+with the same mean and fractions of its count without changing the density. This is used to pad
+draws to the same shape, so that they share one compilation.
 """
 
 from __future__ import annotations
@@ -31,21 +31,21 @@ from nearbayes.gp.lbfgs import minimise
 __all__ = ["Collapsed", "Model", "maximised", "negative_log_marginal", "predicted", "stacked"]
 
 Array = NDArray[np.float64]
-# Length scale in standard units, at which rows know nothing of each other already. Below it,
-# distances lose their last digits, and matrices of covariances their Cholesky decomposition.
+# Length scale in standard units at which rows are practically independent. Smaller ones would lose
+# digits of the distances, and Cholesky decompositions would fail.
 SHORTEST = 1e-3
-FLATTEST = 1e-3  # curvature per outcome that a search may begin with; at most the inverse
+FLATTEST = 1e-3  # smallest curvature per outcome at the start of a search; the largest is 1 / it
 
 
 @dataclass(frozen=True)
 class Model:
-    """What is known before any data: static, so that one compilation serves all draws.
+    """Fixed settings of the process; static, so that all draws share one compilation.
 
     Attributes
     ----------
     kernel : str
     variance : float, optional
-        Prior variance of f(x); None learns it.
+        Prior variance of f(x); learned if None.
     noise_floor : float
         Smallest standard deviation of the noise.
     """
@@ -70,7 +70,7 @@ class Model:
 
 
 class Collapsed(NamedTuple):
-    """Outcomes at distinct rows, of one draw or, with a leading axis, of many."""
+    """Outcomes at distinct rows, of one draw, or of many with a leading axis."""
 
     x: Any
     mean: Any
@@ -78,7 +78,7 @@ class Collapsed(NamedTuple):
     within: Any
 
     def padded(self, size: int) -> Collapsed:
-        """The same data in `size` rows: the first is split into equal parts."""
+        """The same data in `size` rows, by splitting the first row into equal parts."""
         more = size - len(self.mean)
         if more == 0:
             return self
@@ -101,7 +101,7 @@ def stacked(parts: list[Collapsed], size: int | None = None) -> Collapsed:
 
 
 def negative_log_marginal(model: Model, logs: Any, data: Collapsed) -> Any:
-    """Minus the log marginal likelihood, per outcome."""
+    """Negative log marginal likelihood, per outcome."""
     _, noise, _ = model.unpacked(logs, data.x.shape[-1])
     matrix = _covariance_of_means(model, logs, data)
     repeats = jnp.sum((data.count - 1) * jnp.log(2 * jnp.pi * noise) + jnp.log(data.count))
@@ -112,8 +112,9 @@ def negative_log_marginal(model: Model, logs: Any, data: Collapsed) -> Any:
 def _covariance_of_means(model: Model, logs: Any, data: Collapsed) -> Any:
     r"""Covariance of the means per row, :math:`K + \sigma^2 C^{-1}`.
 
-    What numbers can tell apart is added to its diagonal, lest a prior variance that grows beyond
-    bounds, as where y is a line without noise, leaves a matrix without Cholesky decomposition.
+    A term of the order of rounding errors is added to its diagonal. Without it, the Cholesky
+    decomposition may fail if the prior variance grows very large, for example if y is a line
+    without noise.
     """
     scales, noise, variance = model.unpacked(logs, data.x.shape[-1])
     matrix = variance * covariance(model.kernel, data.x / scales)
@@ -126,7 +127,7 @@ def log_normal(matrix: Any, y: Any) -> Any:
     r"""Log density of y under N(0, matrix).
 
     Its gradient :math:`\tfrac12 (\alpha\alpha^\top - M^{-1})`, :math:`\alpha = M^{-1} y`, is
-    cheaper than that of a Cholesky decomposition, which JAX would take.
+    cheaper than JAX's gradient of a Cholesky decomposition.
     """
     return _log_normal(matrix, y)[0]
 
@@ -157,11 +158,11 @@ def maximised(
     max_steps: int,
     tolerance: float,
 ) -> Any:
-    """Parameters of largest marginal likelihood for every draw (empirical Bayes).
+    """Parameters that maximise the marginal likelihood, for every draw (empirical Bayes).
 
-    `starts` has shape (n_draws, n_starts, n_parameters); the best end of each draw is given, a
-    `Minimum`, with its value, which is infinite if no start was any good, and the steps of all.
-    Refits begin with the `inverse_hessians` that the draws ended with, shape (n_draws,
+    `starts` has shape (n_draws, n_starts, n_parameters). Returns a `Minimum` with the best result
+    of each draw; its value is infinite if no start succeeded, and its steps are those of all
+    starts. Refits start with the `inverse_hessians` of the last fits, shape (n_draws,
     n_parameters, n_parameters).
     """
 
@@ -190,7 +191,7 @@ def maximised(
 
 
 def _believed(inverse_hessian: Any) -> Any:
-    """Positive definite, and with no direction so flat that a step along it leads far away."""
+    """Bound the eigenvalues, so that the first step of the next search cannot be too long."""
     values, vectors = jnp.linalg.eigh(inverse_hessian)
     bounded = jnp.clip(values, FLATTEST, 1 / FLATTEST)
     return (vectors * bounded) @ vectors.T

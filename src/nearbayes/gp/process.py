@@ -37,7 +37,7 @@ SLACK = 10.0
 
 @dataclass(frozen=True)
 class Scaling:
-    """Means and standard deviations of real rows: everything inside has mean 0 and variance 1."""
+    """Means and standard deviations of real rows, used to standardise inputs and outcomes."""
 
     x_mean: Array
     x_sd: Array
@@ -46,21 +46,21 @@ class Scaling:
 
     @classmethod
     def of(cls, x: Array, y: Array, count: Array) -> Scaling:
-        """Scaling of rows with counts; a constant column stays constant, a constant y is refused.
+        """Scaling of rows with counts; constant columns are kept, a constant y is refused.
 
-        Units may be wild: what is subtracted first is the mean, so that nothing is lost.
+        The mean is subtracted first, which avoids cancellation in any units.
         """
         x_mean, y_mean = np.average(x, axis=0, weights=count), np.average(y, weights=count)
-        with np.errstate(over="ignore"):  # is refused below
+        with np.errstate(over="ignore"):  # refused below
             x_sd = np.sqrt(np.average((x - x_mean) ** 2, axis=0, weights=count))
             y_sd = float(np.sqrt(np.average((y - y_mean) ** 2, weights=count)))
         if not (np.isfinite(x_sd).all() and np.isfinite(y_sd)):
             raise ValueError(
-                "X and y must be finite and not too large to be squared: rescale them."
+                "X and y must be finite, and small enough that their squares are: rescale them."
             )
         if y_sd <= 1e-12 * abs(y_mean) or y_sd == 0:
             raise ValueError(
-                f"y is constant ({y_mean:g} in every row): a Gaussian process has nothing to learn."
+                f"y must not be constant, got {y_mean:g} in every row: there is nothing to learn."
             )
         flat = x_sd <= 1e-12 * np.abs(x_mean)
         return cls(x_mean, np.where(flat | (x_sd == 0), 1.0, x_sd), float(y_mean), y_sd)
@@ -76,7 +76,7 @@ class Scaling:
 
 @dataclass(frozen=True, eq=False)
 class Fitted:
-    """Learned hyperparameters of one fit, and the data that it predicts from, in standard units.
+    """Learned hyperparameters of one fit and the data it predicts from, in standard units.
 
     Attributes
     ----------
@@ -84,10 +84,10 @@ class Fitted:
         Unbounded parameters; see `Model.unpacked`.
     data : Collapsed
     value : float
-        Minus the log marginal likelihood, per outcome.
+        Negative log marginal likelihood, per outcome.
     steps : int
     inverse_hessian : array of shape (n_parameters, n_parameters)
-        Of `value`, about; the next search of a draw begins with it.
+        Approximate inverse Hessian of `value`; the next search of a draw starts with it.
     """
 
     logs: Array
@@ -100,37 +100,36 @@ class Fitted:
 class EmpiricalBayesGP(RegressorMixin, BaseEstimator):  # type: ignore[misc]
     r"""Gaussian process regression whose hyperparameters maximise the marginal likelihood.
 
-    A length scale per column (ARD), the noise and, unless it is given, the prior variance are
-    learned by L-BFGS in float64; inputs and outcomes are standardised first. As the estimator of
-    `nearbayes.PosteriorRegressor`, all draws are refitted in one compiled program, each from where
-    it was, and rows drawn from an urn are counted, not repeated.
+    Learns a length scale per column (ARD), the noise and, unless it is given, the prior variance
+    by L-BFGS in float64; inputs and outcomes are standardised first. As the estimator of
+    `nearbayes.PosteriorRegressor`, all draws are refitted in one compiled program, each starting at
+    its last optimum, and rows drawn from an urn are counted, not repeated.
 
     Parameters
     ----------
     kernel : "matern12", "matern32", "matern52" or "rbf"
     variance : float, optional
-        Prior variance of f(x) in units of the variance of y; None learns it. The paper's
-        experiment has 1.
+        Prior variance of f(x) in units of the variance of y; learned if None. The paper's
+        experiment uses 1.
     noise_floor : float
-        Smallest standard deviation of the noise, in units of that of y. Without one, the
-        marginal likelihood of few rows is largest where they are interpolated, and test
-        densities there are beyond all measure.
+        Smallest standard deviation of the noise, in units of that of y. Without it, the marginal
+        likelihood of a few rows may be largest for interpolation, with extreme test densities.
     initial : "default" or "random"
-        Where the search starts: at 1 for everything, or at random around that.
+        Start of the search: 1 for all parameters, or random values around 1.
     n_restarts : int
-        Further random starts; the best end counts.
+        Number of additional random starts; the best result is used.
     max_steps, tolerance : int, float
-        When a search ends: so many steps of L-BFGS, or a gradient per outcome so small. Refits of a
-        posterior end at ten times that: no draw need be nearer to its optimum than draws are to
-        each other.
+        A search ends after `max_steps` steps of L-BFGS, or when the gradient per outcome is below
+        `tolerance`. Refits of a posterior use ten times the tolerance, because draws differ by much
+        more than that.
     precision : "float64" or "float32"
     random_state : None, int, numpy Generator or RandomState
 
     Attributes
     ----------
     length_scale_ : array of shape (n_columns,)
-        In the units of X; infinite for a constant column, never below a thousandth of its standard
-        deviation.
+        In the units of X; infinite for a constant column, and at least a thousandth of the standard
+        deviation of a column.
     noise_, variance_ : float
         Standard deviation of the noise and prior variance of f(x), in the units of y.
     log_marginal_likelihood_ : float
@@ -170,7 +169,7 @@ class EmpiricalBayesGP(RegressorMixin, BaseEstimator):  # type: ignore[misc]
 
     @property
     def model(self) -> Model:
-        """What is known before any data, checked."""
+        """Checked settings of the process."""
         check_kernel(self.kernel)
         if self.variance is not None and not 0 < self.variance < np.inf:
             raise ValueError(f"variance must be None or a positive number, got {self.variance!r}.")
@@ -181,7 +180,7 @@ class EmpiricalBayesGP(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         return Model(self.kernel, self.variance, self.noise_floor)
 
     def fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> EmpiricalBayesGP:
-        """Learn the hyperparameters; `sample_weight` counts rows."""
+        """Learn the hyperparameters; a `sample_weight` of 2 counts a row twice."""
         rows, outcomes = validate_data(self, X, y, dtype=np.float64, y_numeric=True)
         data = Data.of(rows, outcomes, sample_weight)
         scaling = Scaling.of(data.x, data.y, data.counts)
@@ -191,7 +190,7 @@ class EmpiricalBayesGP(RegressorMixin, BaseEstimator):  # type: ignore[misc]
             return self.with_fit(fitted_many(self, starts[None], [part])[0], scaling)
 
     def with_fit(self, fitted: Fitted, scaling: Scaling) -> EmpiricalBayesGP:
-        """Take over a fit."""
+        """Set the fitted attributes, and return self."""
         n_columns = len(scaling.x_mean)
         self.fitted_, self.scaling_, self.n_features_in_ = fitted, scaling, n_columns
         with computing_in("float64"):
@@ -206,7 +205,7 @@ class EmpiricalBayesGP(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         return self
 
     def starts(self, n_columns: int, rng: Rng) -> Array:
-        """Where searches start, shape (1 + n_restarts, n_parameters): logarithms."""
+        """Logarithms of the starts of the search, shape (1 + n_restarts, n_parameters)."""
         size = (1 + self.n_restarts, self.model.n_parameters(n_columns))
         starts = SPREAD * rng.standard_normal(size)
         if self.initial == "default":
@@ -216,11 +215,11 @@ class EmpiricalBayesGP(RegressorMixin, BaseEstimator):  # type: ignore[misc]
     def condition(
         self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None
     ) -> EmpiricalBayesGP:
-        """The same hyperparameters, predicting from other data; the model itself stays as it is.
+        """Return a model with the same hyperparameters that predicts from other data.
 
-        A draw of a posterior predicts from real and imputed rows: it is one function that the data
-        allow. Given the real rows alone, it is one choice of hyperparameters that they allow, and
-        predictions average over less chance.
+        A draw of a posterior predicts from real and imputed rows, so draws differ as functions. If
+        they are conditioned on the real rows, they differ only in their hyperparameters, and their
+        average prediction has less Monte Carlo error.
         """
         check_is_fitted(self, "fitted_")
         rows, outcomes = validate_data(self, X, y, dtype=np.float64, y_numeric=True, reset=False)
@@ -232,7 +231,7 @@ class EmpiricalBayesGP(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         return type(self)(**self.get_params()).with_fit(given, self.scaling_)
 
     def predict(self, X: Any, return_std: bool = False) -> Any:
-        """Mean of f(x), and the standard deviation of a new y there, noise included."""
+        """Mean of f(x) and, if `return_std`, the standard deviation of a new y, noise included."""
         check_is_fitted(self, "fitted_")
         rows = validate_data(self, X, dtype=np.float64, reset=False)
         with one_error():
@@ -256,8 +255,8 @@ def fitted_many(
 ) -> list[Fitted]:
     """Fit many data sets at once, from `starts` of shape (n_draws, n_starts, n_parameters).
 
-    They are padded to `size` rows. Refits know the fits `before`, and may end with a gradient
-    `SLACK` times as large: more rows are to come.
+    They are padded to `size` rows. Refits start from the fits `before`, and their tolerance is
+    `SLACK` times as large.
     """
     known = None if before is None else np.stack([fit.inverse_hessian for fit in before])
     with computing_in(estimator.precision):
@@ -323,7 +322,7 @@ def predict_many(
 ) -> tuple[Array, Array, Array]:
     """Mean and variance of f(x), shape (n_fits, n_rows), and noise variance (n_fits, 1).
 
-    `x` has shape (n_fits, n_rows, n_columns), in the units of the user; so has what is given.
+    `x` has shape (n_fits, n_rows, n_columns). Inputs and results are in the units of the user.
     """
     data = stacked([fit.data for fit in fits], size)
     logs = np.stack([fit.logs for fit in fits])

@@ -1,23 +1,24 @@
 r"""Sequential MAP estimation of a Gaussian process with random features (eq. gp-alg-spo).
 
 With features :math:`\phi(x)` of a kernel the process is :math:`f_\theta(x) = \phi(x)^\top\theta`,
-:math:`\theta \sim N(0, I)`. The refit keeps what the model says at old rows, fits new ones, and
-stays near the model it comes from:
+:math:`\theta \sim N(0, I)`. A refit keeps the predictions of the model at old rows, fits the new
+rows, and stays close to the last model:
 
 .. math:: \theta_{j+1} = \arg\min_\theta \sum_{i \le n_j} (f_{\theta_j}(x_i) - f_\theta(x_i))^2
           + \sum_{new} (f_\theta(\hat x) - \hat y)^2 + \lambda \|\theta - \theta_j\|^2
 
 so :math:`\theta_{j+1} = \theta_j + A_{j+1}^{-1} \Phi^\top (\hat y - \Phi\theta_j)` with
-:math:`A_j = \sum_i \phi(x_i)\phi(x_i)^\top + \lambda I`, of which the inverse is updated by
-Woodbury's formula: a block costs its rows times the square of the features, no solve.
+:math:`A_j = \sum_i \phi(x_i)\phi(x_i)^\top + \lambda I`. Its inverse is updated by Woodbury's
+formula, so the cost of a block is its rows times the square of the number of features.
 
 **The weight.** Sequential MAP has :math:`\lambda = \sigma^2`; then the increments add up to the
 covariance :math:`\sigma^2 A_n^{-1}` of the exact posterior. The paper prints 1/n, which is the same
-only under its own scaling of the problem: `experiments/gp_toy` measures both.
+only with its scaling of the problem; `experiments/gp_toy` compares both.
 
-**Out of distribution** no row says anything, and the prior has to come from the start: with
-``initial="prior"`` the first fit starts at a draw of it (Remark gp-ood, App. B.3.2). That first fit
-alone is the anchored ensemble of Pearce et al. (2020): `nearbayes.baselines.anchored`.
+**Out of distribution**, where the data hold no information, the prior uncertainty has to come from
+the start: with ``initial="prior"`` the first fit starts at a draw of the prior (Remark gp-ood, App.
+B.3.2). This first fit alone is the anchored ensemble of Pearce et al. (2020), see
+`nearbayes.baselines.anchored`.
 """
 
 from __future__ import annotations
@@ -94,12 +95,12 @@ class RandomFeatureGP(ChunkAlgorithm):
     n_features : int
         Cosines and sines of n_features / 2 random frequencies (Rahimi and Recht, 2007).
     initial : "prior" or "zero"
-        Where the first fit of a draw starts: at a draw of the prior, which keeps the uncertainty
-        far from all data, or at 0.
+        Start of the first fit of a draw: a draw of the prior, which keeps the uncertainty far from
+        the data, or 0.
     proximal : float, optional
-        The weight :math:`\lambda`; default :math:`\sigma^2`, that of sequential MAP.
+        The weight :math:`\lambda`; by default :math:`\sigma^2`, that of sequential MAP.
     frequencies : array of shape (n_features / 2, n_columns), optional
-        Drawn from the kernel's spectral density when left out.
+        By default drawn from the kernel's spectral density.
 
     Examples
     --------
@@ -131,7 +132,9 @@ class RandomFeatureGP(ChunkAlgorithm):
         if self.initial not in ("prior", "zero"):
             raise ValueError(f"initial must be 'prior' or 'zero', got {self.initial!r}.")
         if not isinstance(self.n_features, int) or self.n_features < 2 or self.n_features % 2:
-            raise ValueError(f"n_features must be even, 2 or more, got {self.n_features!r}.")
+            raise ValueError(
+                f"n_features must be an even integer of at least 2, got {self.n_features!r}."
+            )
 
     @cached_property
     def traits(self) -> Traits:
@@ -150,11 +153,11 @@ class RandomFeatureGP(ChunkAlgorithm):
         return self.noise**2 if self.proximal is None else self.proximal
 
     def prepare(self, data: Data, rng: Rng) -> tuple[RandomFeatureGP, Data]:
-        """Draw the frequencies that all draws share."""
+        """Sample the frequencies, which all draws share."""
         n_columns = _values(data.table).shape[1]
         scales = length_scales(self.length_scale, n_columns)
         if data.y.ndim != 1:
-            raise ValueError(f"y must be one column of numbers, got shape {data.y.shape}.")
+            raise ValueError(f"y must have one dimension, got shape {data.y.shape}.")
         numeric = replace(data, y=np.asarray(data.y, dtype=np.float64))
         if self.frequencies is not None:
             return self, numeric
@@ -231,7 +234,7 @@ def _weights(models: Sequence[FeatureModel]) -> Array:
 
 
 def _one_moved(draw: tuple[Any, Any, Any, Any]) -> tuple[Any, Any]:
-    """Woodbury: A^-1 Phi' (I + Phi A^-1 Phi')^-1 is the gain of a block of rows."""
+    """Update one draw; by Woodbury, the gain of a block is A^-1 Phi' (I + Phi A^-1 Phi')^-1."""
     weights, inverse, features, outcomes = draw
     projected = features @ inverse
     inner = jnp.eye(len(features), dtype=inverse.dtype) + projected @ features.T
@@ -241,7 +244,7 @@ def _one_moved(draw: tuple[Any, Any, Any, Any]) -> tuple[Any, Any]:
 
 @compiled
 def _moved(weights: Any, inverse: Any, features: Any, outcomes: Any) -> tuple[Any, Any]:
-    """All draws, one after the other."""
+    """Update all draws, one after the other."""
     return jax.lax.map(_one_moved, (weights, inverse, features, outcomes))  # type: ignore[no-any-return]
 
 

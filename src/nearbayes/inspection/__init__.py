@@ -1,1 +1,1 @@
-"""Inspection: what pictures and reports show of a fitted posterior, as numbers."""
+"""Inspection: the numbers behind plots and reports of a fitted posterior."""

@@ -1,4 +1,4 @@
-"""Columns of any kind of table: read one, replace one, and find values that show its range."""
+"""Columns of any kind of table: read one, replace one, and choose values that show its range."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from nearbayes.core.tables import Table, as_table, is_frame, take
 __all__ = ["Column", "column_names", "column_of", "column_values", "known_values", "with_column"]
 
 Index = NDArray[np.intp]
-NUMBERS, ORDERED = "iuf", "iufM"  # kinds of values; dates are no numbers, but have an order
+NUMBERS, ORDERED = "iuf", "iufM"  # dtype kinds; dates are ordered, but not numbers
 
 
 @dataclass(frozen=True)
@@ -26,10 +26,12 @@ class Column:
     Attributes
     ----------
     values : array of shape (n_known,)
-        The values that are not missing: numbers, dates or text; `n_distinct` are different.
+        Values that are not missing: numbers, dates or text.
+    n_distinct : int
+        Number of distinct values.
     shown, grid : arrays of shape (n_shown,)
-        Rows of the table whose values are shown, and these, sorted. Only values that there are:
-        no column gets a type or a number it never had.
+        Rows of the table whose values are shown, and these values, sorted. Values always come from
+        the table, so a column keeps its type and categories.
     """
 
     table: Table
@@ -47,11 +49,11 @@ class Column:
 
     @property
     def is_ordered(self) -> bool:
-        """Whether values are numbers or dates, and not names."""
+        """Whether values are numbers or dates, not text."""
         return self.values.dtype.kind in ORDERED
 
     def imposed_on(self, rows: Index) -> Table:
-        """Rows, all of them with the first value shown, then all with the second, and so on."""
+        """All rows with the first shown value, then all rows with the second, and so on."""
         repeated = take(self.table, np.tile(rows, len(self.shown)))
         return with_column(repeated, self.place, self.table, np.repeat(self.shown, len(rows)))
 
@@ -59,10 +61,10 @@ class Column:
 def column_of(
     X: Any, feature: str | int, names: Any = None, *, most: int = 30, trim: float = 0.0
 ) -> Column:
-    """Find a column by its name or its number, and the rows that show its range.
+    """Find a column by name or index, and the rows that show its range.
 
-    All distinct values are shown or, if they are more than `most`, so many quantiles of numbers
-    and dates, without a share `trim` of the rows at either end, and the commonest names.
+    Shows all distinct values. If there are more than `most`, shows that many quantiles of numbers
+    and dates, leaving out a share `trim` of the rows at each end, or the most frequent texts.
 
     Examples
     --------
@@ -72,7 +74,7 @@ def column_of(
     """
     table = as_table(X)
     if len(table.shape) != 2:
-        raise ValueError(f"X must be a table with rows and columns, got shape {table.shape}.")
+        raise ValueError(f"X must have two dimensions, got shape {table.shape}.")
     place = _place(table, feature)
     known, values = known_values(table, place)
     distinct, first, count = np.unique(values, return_index=True, return_counts=True)
@@ -93,12 +95,12 @@ def _place(table: Table, feature: str | int) -> int:
         return int(feature)
     choice = f", or one of {names}" if names else ""
     raise ValueError(
-        f"feature must be a number from 0 to {table.shape[1] - 1}{choice}, got {feature!r}."
+        f"feature must be an integer from 0 to {table.shape[1] - 1}{choice}, got {feature!r}."
     )
 
 
 def evenly_spaced(n: int, most: int, trim: float = 0.0) -> Index:
-    """At most so many places from 0 to n - 1; a share `trim` is left out at either end.
+    """At most `most` positions from 0 to n - 1, leaving out a share `trim` at each end.
 
     Examples
     --------
@@ -110,7 +112,7 @@ def evenly_spaced(n: int, most: int, trim: float = 0.0) -> Index:
 
 
 def column_names(table: Table, names: Any = None) -> list[str]:
-    """Names to show: those given, those of the frame, or x0, x1, ..."""
+    """Names to show: the given names, those of the frame, or x0, x1, ..."""
     n_columns = table.shape[1]
     if names is None:
         names = table.columns if is_frame(table) else [f"x{j}" for j in range(n_columns)]
@@ -142,21 +144,21 @@ def known_values(table: Table, j: int) -> tuple[Index, NDArray[Any]]:
 
 
 def is_present(values: NDArray[Any]) -> NDArray[np.bool_]:
-    """Which values are not missing: neither None nor NaN nor NaT."""
+    """Mask of values that are not None, NaN, NaT or pandas.NA."""
     if values.dtype.kind == "O":
         return np.array([not _is_missing(value) for value in values], dtype=bool)
     return np.asarray(values == values)  # NaN and NaT do not equal themselves
 
 
 def _is_missing(value: Any) -> bool:
-    # pandas.NA refuses to be a truth value
+    # pandas.NA has no truth value
     return value is None or type(value).__name__ == "NAType" or bool(value != value)
 
 
 def with_column(table: Table, j: int, source: Table, rows: Index) -> Table:
     """The table with column j replaced by that column of `source` at `rows`.
 
-    Values are taken from rows that exist, so that types and categories stay what they are.
+    Values are taken from existing rows, so types and categories stay the same.
 
     Examples
     --------

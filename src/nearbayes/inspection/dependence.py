@@ -1,4 +1,4 @@
-"""Dependence: how the prediction moves with one feature, in every draw."""
+"""Dependence: partial dependence of the prediction on one feature, in every draw."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ LEAST_OUTCOMES = 4_000  # at each value, for the quantiles of y
 
 
 class Dependence(NamedTuple):
-    """What is predicted, its mean, (n_values,), and credible band, (n_values, 2[, n_levels])."""
+    """Name of the prediction, mean (n_values,) and credible band (n_values, 2[, n_levels])."""
 
     name: str
     mean: Array
@@ -37,8 +37,8 @@ def partial_dependence(
 ) -> list[Dependence]:
     """Average every draw's predictions over rows, at each value of a column.
 
-    Of more than 100 rows, so many are averaged over, evenly spaced; of more than `most_draws`
-    draws, so many. Each class or output asked for (`target_columns`) has its curve.
+    Uses at most 100 evenly spaced rows, and at most `most_draws` draws. Returns one curve for each
+    class or output of `target_columns`.
 
     Examples
     --------
@@ -52,7 +52,7 @@ def partial_dependence(
     ((10,), (10, 2))
     """
     if len(column.shown) == 0:
-        raise ValueError(f"feature {column.name!r} has no value in X that is not missing.")
+        raise ValueError(f"feature {column.name!r} has only missing values in X.")
     few = model if most_draws is None else thinned(model, most_draws)
     predicted = few.posterior_predictions(column.imposed_on(_rows(column)))
     draws = _by_value(predicted, column).mean(axis=2)
@@ -66,7 +66,7 @@ def partial_dependence(
 def predictive_band(
     model: PosteriorRegressor, column: Column, target: int | None = None, coverage: float = 0.9
 ) -> Array:
-    """Interval of a new y, of a row like those of the table, at each value: (n_values, 2)."""
+    """Predictive interval of y at each value, for rows like those of the table: (n_values, 2)."""
     rows, n_draws = _rows(column), len(model.posterior_)
     rounds = -(-LEAST_OUTCOMES // (n_draws * len(rows)))
     seed = model.posterior_.provenance.seed

@@ -1,4 +1,4 @@
-"""Fitted: what inspection asks of a fitted posterior classifier or regressor."""
+"""Fitted: checks and helpers for a fitted posterior classifier or regressor."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ Array = NDArray[np.float64]
 
 
 def check_model(model: Any) -> None:
-    """Refuse what is not fitted, or not ours."""
+    """Raise an error unless `model` is a fitted posterior estimator."""
     if not isinstance(model, Fitted):
         raise TypeError(
             "model must be a fitted PosteriorClassifier or PosteriorRegressor, got "
@@ -33,12 +33,12 @@ def check_model(model: Any) -> None:
 
 
 def checked_outcomes(model: Any, table: Table, y: Any) -> NDArray[Any]:
-    """Outcomes as class codes or numbers, one for each row of X, none missing."""
+    """Check y; return it as class codes or finite numbers, one per row of X."""
     check_model(model)
     outcomes = np.asarray(y)
     if outcomes.ndim == 2 and outcomes.shape[1] > 1:
         raise ValueError(
-            f"y must have one output, got {outcomes.shape[1]}: fit one regressor to each."
+            f"y must have one output, got {outcomes.shape[1]}: fit one regressor per output."
         )
     outcomes = outcomes.ravel()
     if len(outcomes) != n_rows(table):
@@ -54,7 +54,7 @@ def _codes(model: PosteriorClassifier, labels: NDArray[Any]) -> NDArray[np.intp]
     unknown = sorted({str(label) for label in labels.tolist() if label not in code})
     if unknown:
         raise ValueError(
-            f"y must hold classes that the model was fitted to ({list(code)}), got "
+            f"y must hold classes seen during fit ({list(code)}), got "
             f"{', '.join(unknown[:5])}: leave out those rows."
         )
     return np.array([code[label] for label in labels.tolist()], dtype=np.intp)
@@ -73,10 +73,10 @@ def _finite(outcomes: NDArray[Any]) -> Array:
 def credible_interval_of(
     model: Fitted, values: Array, coverage: float | Sequence[float] = 0.9
 ) -> Array:
-    """Interval of draws of predictions, or of means of them, as `predict_interval` makes it.
+    """Credible interval of draws of predictions or of their means, as in `predict_interval`.
 
-    Calibrated where the model is, else corrected for truncation: of draws of shape (n_draws, ...)
-    an array of shape (..., 2), or (..., 2, n_levels) for several levels.
+    The interval is calibrated if the model is, else corrected for truncation. Draws of shape
+    (n_draws, ...) give shape (..., 2), or (..., 2, n_levels) for several levels.
     """
     if model.calibration_ is not None:
         return np.asarray(model.calibration_.interval(values, coverage))
@@ -85,9 +85,9 @@ def credible_interval_of(
 
 
 def target_columns(model: Fitted, target: Any, n_columns: int) -> tuple[list[int], list[str]]:
-    """Which of all classes or outputs to look at, and their names.
+    """Columns of predictions for a target, and their names.
 
-    Target is a class, or the number of an output; None: the second of two classes, else all.
+    `target` is a class, or the index of an output. None: the second of two classes, else all.
     """
     is_classifier = isinstance(model, PosteriorClassifier)
     known: Sequence[Any] = model.classes_.tolist() if is_classifier else list(range(n_columns))
@@ -103,7 +103,7 @@ def target_columns(model: Fitted, target: Any, n_columns: int) -> tuple[list[int
 
 
 def thinned(model: Fitted, most: int) -> Fitted:
-    """The model with some of its draws, evenly spaced, where all would take too long."""
+    """The model with at most `most` of its draws, evenly spaced."""
     posterior, few = model.posterior_, copy(model)
     chosen = evenly_spaced(len(posterior), most)
     few.posterior_ = replace(posterior, models=[posterior.models[k] for k in chosen])

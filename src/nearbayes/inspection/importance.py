@@ -1,4 +1,4 @@
-"""Importance: how much each feature matters to the model, in every draw."""
+"""Importance: feature importances in every draw."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ __all__ = ["Importances", "feature_names", "own_importances", "permutation_impor
 Array = NDArray[np.float64]
 
 MOST_DRAWS = 40  # for permutation importance; quantiles of 40 draws reach 95 % coverage
-MOST_ROWS = 500  # to shuffle
-MOST_MEASURED = 1_000  # rows, for standard deviations of columns
-MOST_SHUFFLED = 30  # columns; the base model chooses among more
+MOST_ROWS = 500  # rows for permutation importance
+MOST_MEASURED = 1_000  # rows for standard deviations of columns
+MOST_SHUFFLED = 30  # columns for permutation importance; the base model selects them
 
 
 class Importances(NamedTuple):
-    """Draws of shape (n_draws, n_features), the names of the features, and what is drawn."""
+    """Names of the features, draws (n_draws, n_features), and the kind of importance."""
 
     names: list[str]
     draws: Functional
@@ -38,18 +38,19 @@ class Importances(NamedTuple):
 
 
 def feature_names(model: Fitted) -> list[str]:
-    """Names of the columns that the model was fitted to; x0, x1, ... if they have none."""
+    """Names of the columns seen during fit; x0, x1, ... if they have none."""
     unnamed = [f"x{j}" for j in range(model.n_features_in_)]
     return [str(name) for name in getattr(model, "feature_names_in_", unnamed)]
 
 
 def own_importances(model: Fitted, X: Any = None) -> Importances | None:
-    """Shares of `feature_importances_`, or `coef_`, of each draw or the last step of its pipeline.
+    """Importances that the draws, or the last steps of their pipelines, provide.
 
-    None where there are none, or none with names. Of several rows of coefficients (classes,
-    outputs) the mean size counts; given X, they are multiplied by the standard deviation of their
-    feature there. What only some draws have, such as features selected in a pipeline, is 0 in the
-    others.
+    These are `feature_importances_`, scaled to sum to 1, or `coef_`. With several classes or
+    outputs, the mean absolute coefficient is used. If X is given, coefficients are multiplied by
+    the standard deviation of their feature in X. A feature that only some draws have, such as one
+    selected in a pipeline, is 0 in the others. Returns None if a draw has no importances, or if
+    its features have no names.
 
     Examples
     --------
@@ -72,7 +73,7 @@ def own_importances(model: Fitted, X: Any = None) -> Importances | None:
     values = np.zeros((len(found), len(every)))
     for value, (names, rows) in zip(values, found, strict=True):
         value[[place[name] for name in names]] = (np.abs(rows) if several else rows).mean(axis=0)
-    kind = "mean size of coefficients" if several else "coefficient"
+    kind = "mean absolute coefficient" if several else "coefficient"
     if hasattr(_last_step(posterior.draws[0]), "feature_importances_"):
         kind = "feature importance"
     return Importances(list(every), Functional(values, posterior.inflation), kind)
@@ -87,16 +88,16 @@ def _steps_before(draw: Any) -> Any:
 
 
 def _names_given(draw: Any, known: list[str]) -> list[str]:
-    """Names of what the last step was given; none where a step does not tell."""
+    """Names of the inputs of the last step; empty if a step does not provide names."""
     before = _steps_before(draw)
     try:
         return known if before is None else before.get_feature_names_out(known).tolist()
-    except AttributeError:  # a transformer without names for what it gives
+    except AttributeError:  # a transformer without get_feature_names_out
         return []
 
 
 def _own_rows(draw: Any, n_features: int, X: Any) -> Array:
-    """Shares or coefficients of one draw, shape (n_classes or n_outputs, n_features)."""
+    """Importances or coefficients of one draw, shape (n_classes or n_outputs, n_features)."""
     last, before = _last_step(draw), _steps_before(draw)
     if hasattr(last, "feature_importances_"):
         sizes = np.atleast_2d(np.asarray(last.feature_importances_, dtype=np.float64))
@@ -113,16 +114,16 @@ def _own_rows(draw: Any, n_features: int, X: Any) -> Array:
 
 
 def _spreads(table: Table) -> Array:
-    """Standard deviation of every column, 1 where it has no numbers."""
+    """Standard deviation of every column; 1 if it is not numeric."""
     columns = [known_values(table, j)[1] for j in range(table.shape[1])]
     return np.array([c.std() if len(c) and c.dtype.kind in "biuf" else 1.0 for c in columns])
 
 
 def permutation_importances(model: Fitted, X: Any, y: NDArray[Any], rng: Rng) -> Importances:
-    """How much worse draws predict when a column is shuffled.
+    """Permutation importance: increase of the error of each draw when a column is shuffled.
 
-    At most 500 rows and 40 draws are used. Of more than 30 columns, those are shuffled that matter
-    most to the first fit. Outcomes are as `checked_outcomes` gives them.
+    Uses at most 500 rows and 40 draws. If there are more than 30 columns, only the 30 most
+    important to the first fit are shuffled. `y` is a result of `checked_outcomes`.
 
     Examples
     --------
@@ -154,5 +155,5 @@ def permutation_importances(model: Fitted, X: Any, y: NDArray[Any], rng: Rng) ->
     if len(columns) > MOST_SHUFFLED:
         columns = np.argsort(-rises([posterior.first], columns)[0], kind="stable")[:MOST_SHUFFLED]
     values = rises(posterior.models, columns)
-    kind = f"rise of the {'Brier score' if is_classifier else 'root mean squared error'}"
+    kind = f"increase of the {'Brier score' if is_classifier else 'root mean squared error'}"
     return Importances([names[j] for j in columns], Functional(values, posterior.inflation), kind)

@@ -1,4 +1,4 @@
-"""Reliability: whether things happen as often as the model says."""
+"""Reliability: whether predicted probabilities match observed frequencies."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ Index = NDArray[np.intp]
 
 
 class Groups(NamedTuple):
-    """Rows in groups of like probability.
+    """Rows in groups of similar probability.
 
     Attributes
     ----------
     sizes, said, seen : arrays of shape (n_groups,)
-        Rows, mean probability that the model gives, and share of rows where the event happened.
+        Number of rows, mean predicted probability, and share of rows where the event happened.
     credible, chance : arrays of shape (n_groups, 2)
-        Credible interval of `said`; and where `seen` would be if that were true: the binomial one.
+        Credible interval of `said`, and binomial interval of `seen` if `said` is right.
     """
 
     sizes: Index
@@ -36,9 +36,9 @@ class Groups(NamedTuple):
 
 
 def event(draws: Array, codes: Index, k: int | None = None) -> tuple[Array, NDArray[np.bool_]]:
-    """Every draw's probability of class k, or of the likeliest one, and where it happened.
+    """Probability of class k, or of the most likely class, in every draw; and where it happened.
 
-    Of draws of shape (n_draws, n_rows, n_classes); gives (n_draws, n_rows) and (n_rows,).
+    Draws of shape (n_draws, n_rows, n_classes) give shapes (n_draws, n_rows) and (n_rows,).
 
     Examples
     --------
@@ -53,9 +53,9 @@ def event(draws: Array, codes: Index, k: int | None = None) -> tuple[Array, NDAr
 def grouped(
     model: Fitted, draws: Array, happened: NDArray[np.bool_], n_groups: int, coverage: float = 0.9
 ) -> Groups:
-    """Sort rows by their mean probability into groups with equally many rows.
+    """Sort rows by mean probability into groups of equal size.
 
-    Draws of the probability have shape (n_draws, n_rows); both intervals have one coverage.
+    Draws have shape (n_draws, n_rows); both intervals have the same coverage.
     """
     groups = np.array_split(np.argsort(draws.mean(axis=0), kind="stable"), n_groups)
     by_group = np.stack([draws[:, rows].mean(axis=1) for rows in groups], axis=1)
@@ -70,21 +70,21 @@ def grouped(
 
 
 def binomial_band(coverage: float, sizes: Any, shares: Any) -> Array:
-    """Interval of the share of successes if their probability is known, shape (n, 2).
+    """Interval of the share of successes given their probability, shape (n, 2).
 
     Examples
     --------
     >>> binomial_band(0.9, 20, [0.5, 1.0]).tolist()
     [[0.3, 0.7], [1.0, 1.0]]
     """
-    exact = np.clip(shares, 0, 1)  # a mean of ones may miss 1 by rounding error
+    exact = np.clip(shares, 0, 1)  # a mean of ones may exceed 1 by rounding error
     return np.stack(binom.interval(coverage, sizes, exact), axis=-1) / np.reshape(sizes, (-1, 1))
 
 
 def predictive_sets(mean: Array, levels: Sequence[float]) -> tuple[Index, Index]:
-    """Classes from likeliest to least, and how many of them together reach each level.
+    """Classes from most to least likely, and the number of classes that reach each level.
 
-    Of probabilities of shape (n_rows, n_classes); gives that shape and (n_rows, n_levels).
+    Probabilities of shape (n_rows, n_classes) give that shape and (n_rows, n_levels).
 
     Examples
     --------
@@ -94,12 +94,12 @@ def predictive_sets(mean: Array, levels: Sequence[float]) -> tuple[Index, Index]
     """
     ranked = np.argsort(-mean, axis=1, kind="stable")
     reached = np.cumsum(np.take_along_axis(mean, ranked, axis=1), axis=1)
-    short = reached[:, :, None] < np.asarray(levels) - 1e-12  # sums of shares miss 1 by rounding
+    short = reached[:, :, None] < np.asarray(levels) - 1e-12  # sums may miss 1 by rounding
     return ranked, np.minimum(short.sum(axis=1) + 1, mean.shape[1])
 
 
 def set_coverage(codes: Index, mean: Array, levels: Sequence[float]) -> tuple[Array, Array]:
-    """Share of rows whose class is in its predictive set, and mean size of sets: (n_levels,) each.
+    """Coverage and mean size of predictive sets, shape (n_levels,) each.
 
     Examples
     --------

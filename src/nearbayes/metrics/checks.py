@@ -1,4 +1,4 @@
-"""Checks on arguments, and the one averaging rule, shared by the metrics."""
+"""Checks of arguments, and averaging over rows, shared by the metrics."""
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray

@@ -1,7 +1,7 @@
 """Scores of class probabilities.
 
 Every function takes ``probabilities`` with one row per label and one column per class, and
-``classes``, the labels those columns stand for in order (scikit-learn's ``classes_``).
+``classes``, the labels of these columns in order (scikit-learn's ``classes_``).
 """
 
 from typing import Literal, overload
@@ -38,8 +38,8 @@ def log_score(
 
     .. math:: S_i = -\log p_{i, y_i}
 
-    A probability of exactly zero on the observed class scores ``inf``, and so does the mean:
-    nothing is clipped.
+    If the observed class has probability zero, the score is ``inf``, and so is the mean: nothing is
+    clipped.
 
     Parameters
     ----------
@@ -68,9 +68,9 @@ def log_score(
     inf
     """
     column, table = _checked(y, probabilities, classes)
-    with np.errstate(divide="ignore"):  # log(0) is meant: it is the documented inf
+    with np.errstate(divide="ignore"):  # log(0) is intended: see the docstring
         logs = np.log(table[np.arange(column.size), column])
-    return averaged(0.0 - logs, mean)  # a certain and right forecast scores 0.0, not -0.0
+    return averaged(0.0 - logs, mean)  # a certain, correct forecast scores 0.0, not -0.0
 
 
 @overload
@@ -96,7 +96,7 @@ def accuracy(
 
     .. math:: S_i = 1\{\arg\max_k p_{ik} = y_i\}
 
-    Classes that share the largest probability are settled for the first column.
+    Ties are broken in favour of the first column.
 
     Parameters
     ----------
@@ -141,7 +141,7 @@ def brier(
 
     .. math:: S_i = \sum_k (p_{ik} - 1\{y_i = k\})^2
 
-    With two classes this is twice the score that looks at the second class only.
+    With two classes this is twice the score of the second class alone.
 
     Parameters
     ----------
@@ -183,8 +183,8 @@ def expected_calibration_error(
     .. math:: \sum_b \frac{|B_b|}{n} \Bigl|
         \frac{1}{|B_b|} \sum_{i \in B_b} 1\{\arg\max_k p_{ik} = y_i\} - c_i \Bigr|
 
-    It belongs to a set of rows, not to one row, so there is no ``mean`` option; it is biased
-    upwards when bins hold few rows.
+    It is defined for a set of rows, so there is no ``mean`` option. It is biased upwards if bins
+    hold few rows.
 
     Parameters
     ----------
@@ -207,7 +207,7 @@ def expected_calibration_error(
     0.25
     """
     if n_bins != int(n_bins) or n_bins < 1:
-        raise ValueError(f"n_bins must be a whole number of at least 1: got {n_bins}")
+        raise ValueError(f"n_bins must be an integer of at least 1: got {n_bins}")
     column, table = _checked(y, probabilities, classes)
     confidence = table.max(axis=1)
     excess = (table.argmax(axis=1) == column) - confidence

@@ -112,7 +112,7 @@ def _root(name: str, cov: ArrayLike, d: int) -> NDArray[np.float64]:
         raise ValueError(
             f"{name} must be positive semi-definite: got the smallest eigenvalue {values[0]}"
         )
-    # Rounding leaves null directions an eigenvalue near eps, whose root near 1e-8 is no rounding.
+    # Null directions get eigenvalues near eps by rounding; their roots near 1e-8 would matter.
     values = np.where(values > d * np.finfo(np.float64).eps * values[-1], values, 0.0)
     root: NDArray[np.float64] = (vectors * np.sqrt(values)) @ vectors.T
     return root

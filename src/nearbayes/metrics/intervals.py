@@ -75,7 +75,7 @@ def _ends(intervals: ArrayLike) -> tuple[NDArray[np.float64], NDArray[np.float64
     if bad.any():
         at = np.argwhere(bad)[0]
         raise ValueError(
-            "intervals must have lower ends at or below upper ends, with a number between them: "
+            "intervals must have lower ends at or below upper ends and hold a finite number: "
             f"got [{lower[tuple(at)]}, {upper[tuple(at)]}] in row {at[0]}"
         )
     return lower, upper

@@ -26,7 +26,7 @@ class RankTable:
     p_value : ndarray, shape (n_methods, n_methods)
         One-sided p-value that the row's method is better than the column's; 1 on the diagonal.
     n_pairs : ndarray of int, shape (n_methods, n_methods)
-        Data sets on which the two methods differ: those the test could use.
+        Number of data sets on which the two methods differ, which the test uses.
     significance_rank : ndarray of int, shape (n_methods,)
         One plus the number of methods significantly better than this one.
     n_datasets : int
@@ -81,9 +81,9 @@ def rank_table(
     """Compare methods by their scores on the same data sets.
 
     Each ordered pair of methods gets a one-sided Wilcoxon signed-rank test of its differences
-    over data sets. Data sets where the two differ by exactly zero carry no sign and are left out
-    of that pair's test, as Wilcoxon did; ``n_pairs`` counts those that remain, and with none the
-    p-value is 1. P-values are not corrected for the number of pairs.
+    over data sets. Data sets with a difference of zero are left out of that pair's test, as in
+    Wilcoxon's paper; ``n_pairs`` counts the others. If none is left, the p-value is 1. P-values
+    are not corrected for the number of pairs.
 
     Parameters
     ----------
@@ -160,7 +160,7 @@ def _table(
 
 
 def _p_less(differences: NDArray[np.float64]) -> float:
-    # Zeros are removed here because SciPy gives up its exact test, or warns, when it meets them.
+    # Zeros are removed here because SciPy would drop its exact test, or warn.
     nonzero = differences[differences != 0]
     if nonzero.size == 0:
         return 1.0

@@ -1,8 +1,7 @@
 """Scores of predictive distributions of a real outcome.
 
 All are losses, lower is better. Draws come first: ``samples``, ``means`` and ``sds`` have shape
-(n_draws, n_rows). ``mean=True`` averages over rows; ``mean=False`` returns one score per row, to
-pair or test.
+(n_draws, n_rows). ``mean=True`` averages over rows; ``mean=False`` returns one score per row.
 """
 
 from typing import Literal, overload
@@ -69,7 +68,7 @@ def crps_samples(
         m = draws.shape[0]
         if m < 2:
             raise ValueError(f"samples must hold at least two draws for fair=True: got {m}")
-        # Rescaling the spread term here spares the m x m table of the library's fair estimator.
+        # Rescaling the spread term avoids the m x m table of the library's fair estimator.
         error = np.abs(draws - outcome).mean(axis=0)
         scores = error - (error - scores) * (m / (m - 1))
     return averaged(scores, mean)
@@ -224,7 +223,7 @@ def nlpd_gaussian_mixture(
 
     .. math:: S = -\log \sum_j w_j \, \sigma_j^{-1} \phi\bigl((y - \mu_j) / \sigma_j\bigr)
 
-    The sum is taken in logs, so an outcome far from every draw scores finite.
+    The sum is computed in logs, so an outcome far from every draw has a finite score.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Pictures of posteriors. Each function draws on `ax`, or on new axes, and returns its axes.
+"""Plots of posteriors. Each function draws on `ax`, or on new axes, and returns the axes.
 
 Matplotlib is imported when something is drawn: ``pip install 'nearbayes[plot]'``.
 """

@@ -1,4 +1,4 @@
-"""Correlation: which entries of a quantity the data cannot tell apart."""
+"""Correlation: posterior correlations between the entries of a quantity."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 __all__ = ["correlation"]
 
 MOST_ENTRIES = 60
-MOST_NUMBERS = 12  # a side; beyond that, numbers in cells cannot be read
+MOST_NUMBERS = 12  # entries; with more, numbers in the cells would be unreadable
 
 
 def correlation(
@@ -28,8 +28,8 @@ def correlation(
     Parameters
     ----------
     functional : Functional
-        What ``posterior.apply(function)`` gives: a vector of 2 to 60 entries. An entry that is
-        the same in all draws has no correlation, and is left empty.
+        Result of ``posterior.apply(function)``: a vector of 2 to 60 entries. Cells of an entry
+        that is constant over all draws are left empty.
     names : sequence, optional
         One name per entry.
     ax : matplotlib Axes, optional
@@ -40,7 +40,7 @@ def correlation(
     """
     columns, labels = as_entries(functional, names, MOST_ENTRIES)
     if len(labels) < 2:
-        raise ValueError("functional must have 2 entries or more to correlate, got 1.")
+        raise ValueError("functional must have at least 2 entries, got 1.")
     matrix = columns.correlation()
     axes = as_axes(ax)
     image = axes.imshow(matrix, cmap="RdBu_r", vmin=-1, vmax=1)

@@ -1,4 +1,4 @@
-"""Density: the posterior of a number, or of a few."""
+"""Density: the posterior of one or a few numbers."""
 
 from __future__ import annotations
 
@@ -32,18 +32,18 @@ def posterior(
     coverage: float = 0.9,
     ax: Axes | None = None,
 ) -> Axes:
-    """Density of a quantity's draws, with its mean and its credible interval.
+    """Density of the draws of a quantity, with mean and credible interval.
 
-    Several entries are drawn one above the other, each density with the same height.
+    Several entries are drawn one above the other, all with the same height.
 
     Parameters
     ----------
     functional : Functional
-        What ``posterior.apply(function)`` gives: a number, or a vector of up to 20 entries.
+        Result of ``posterior.apply(function)``: a number, or a vector of up to 20 entries.
     names : sequence or str, optional
         One name per entry.
     coverage : float
-        Of the credible interval, which is inflated for truncation, as are the draws.
+        Coverage of the credible interval. Draws and interval are inflated for truncation.
     ax : matplotlib Axes, optional
 
     Returns
@@ -63,24 +63,24 @@ def posterior(
 
 
 def density_curve(functional: Functional, through: Sequence[float] = ()) -> tuple[Array, Array]:
-    """Kernel density of the draws of a number, spread for truncation.
+    """Kernel density of the draws of a number, inflated for truncation.
 
     Parameters
     ----------
     functional : Functional
     through : sequence of float
-        Values that the grid must hold.
+        Values to include in the grid.
 
     Returns
     -------
-    grid, density : arrays of one length; empty where all draws are equal
+    grid, density : arrays of equal length; empty if all draws are equal
     """
     draws = functional.adjusted()
     if np.ptp(draws) <= 1e-12 * np.abs(draws).max():
         return np.empty(0), np.empty(0)
     kernel = gaussian_kde(draws)
     reach = 3 * np.sqrt(kernel.covariance[0, 0])
-    # a probability is not below 0, whatever the kernel says
+    # the kernel must not extend below a probability of 0 or above 1
     low = max(draws.min() - reach, LOWEST[functional.link])
     high = min(draws.max() + reach, HIGHEST[functional.link])
     grid = np.sort(np.concatenate([np.linspace(low, high, POINTS), through]))

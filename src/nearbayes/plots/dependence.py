@@ -1,4 +1,4 @@
-"""Dependence: how the prediction moves with one feature, with credible and predictive bands."""
+"""Dependence: partial dependence on one feature, with credible and predictive bands."""
 
 from __future__ import annotations
 
@@ -27,21 +27,21 @@ def intervals(
     coverage: float = 0.9,
     ax: Axes | None = None,
 ) -> Axes:
-    """Prediction along one feature, with its credible interval and, for y, the predictive one.
+    """Partial dependence of the prediction on one feature, with intervals.
 
-    What is drawn is the partial dependence: at every value of the feature, the prediction is
-    averaged over the other features as they are in the rows of X.
+    At every value of the feature, the prediction is averaged over the other features in the rows
+    of X. Shows its credible interval and, for regressors, the predictive interval of y.
 
     Parameters
     ----------
     model : fitted PosteriorClassifier or PosteriorRegressor
     X : table of shape (n_rows, n_columns)
-        Rows to average over; 100 of them, evenly spaced, if there are more.
+        Rows to average over; if there are more than 100, 100 evenly spaced ones.
     feature : str or int
-        Name or number of a column: numbers, dates or names. Shown at the values it has in X, or
-        at 30 quantiles, or at the 30 commonest names.
+        Name or index of a column. It is shown at its values in X; with more than 30, at 30
+        quantiles, or at the 30 most frequent categories.
     target : object, optional
-        A class, or the number of an output; default: the second of two classes, else all.
+        A class, or the index of an output. Default: the second of two classes, else all.
     coverage : float
     ax : matplotlib Axes, optional
 
@@ -54,8 +54,8 @@ def intervals(
     drawn = partial_dependence(model, column, target, coverage)
     if len(drawn) > MOST_COLOURS:
         raise ValueError(
-            f"target must be given: {len(drawn)} curves are more than the {MOST_COLOURS} that "
-            "can be told apart."
+            f"target must be given, because at most {MOST_COLOURS} curves can be drawn, got "
+            f"{len(drawn)}."
         )
     predictive = None
     if isinstance(model, PosteriorRegressor) and len(drawn) == 1:
@@ -71,10 +71,10 @@ def intervals(
 
 
 def _draw(axes: Axes, column: Column, curve: Dependence, predictive: Any, colour: str) -> None:
-    """One curve with its bands, or points with bars where the feature has names for values."""
-    bands = [(curve.credible, 0.4, 10, "credible, of the mean prediction")]
+    """Draw a curve with bands, or points with bars for a categorical feature."""
+    bands = [(curve.credible, 0.4, 10, "credible interval of the mean")]
     if predictive is not None:
-        bands.insert(0, (predictive, 0.2, 4, "predictive, of y"))
+        bands.insert(0, (predictive, 0.2, 4, "predictive interval of y"))
     x = column.grid if column.is_ordered else np.arange(len(column.grid))
     for band, opacity, width, label in bands:
         if column.is_ordered:
@@ -85,7 +85,7 @@ def _draw(axes: Axes, column: Column, curve: Dependence, predictive: Any, colour
 
 
 def _mark_values(axes: Axes, column: Column) -> None:
-    """Where the data are: a mark for each row, or the names."""
+    """Mark the values of the data: a tick for each row, or the categories."""
     axes.set_xlabel(column.name)
     if column.is_ordered:
         below = {"transform": axes.get_xaxis_transform(), "color": foreground(axes), "alpha": 0.4}
@@ -94,12 +94,12 @@ def _mark_values(axes: Axes, column: Column) -> None:
         axes.set_xticks(np.arange(len(column.grid)), [str(value) for value in column.grid])
         axes.set_xlim(-0.5, len(column.grid) - 0.5)
         if len(column.grid) < column.n_distinct:
-            shown = f"{len(column.grid)} commonest of {column.n_distinct} names"
+            shown = f"{len(column.grid)} most frequent of {column.n_distinct} categories"
             axes.set_xlabel(f"{column.name} ({shown})")
 
 
 def _once(axes: Axes) -> tuple[list[Any], list[Any]]:
-    """Entries for a legend, without repeats: all curves have the same bands."""
+    """Legend entries without repeats, as all curves have the same bands."""
     first: dict[Any, Any] = {}
     for handle, label in zip(*axes.get_legend_handles_labels(), strict=True):
         first.setdefault(label, handle)

@@ -1,4 +1,4 @@
-"""Entries: the numbers of a functional, one column and one name each."""
+"""Entries: the numbers of a functional as named columns."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ def as_entries(
     functional : Functional
         A number or a vector.
     names : sequence or str, optional
-        One name per entry; they are counted if left out.
+        One name per entry; by default their indices.
     most : int
-        More entries than this cannot be read.
+        Maximum number of entries.
 
     Examples
     --------
@@ -33,7 +33,7 @@ def as_entries(
     """
     if not isinstance(functional, Functional):
         raise TypeError(
-            "functional must be what posterior.apply(function) or posterior.predictions(X) gives, "
+            "functional must be a result of posterior.apply(function) or posterior.predictions(X), "
             f"got {type(functional).__name__}."
         )
     values = functional.values
@@ -43,13 +43,13 @@ def as_entries(
             "return a 1-D array from the function."
         )
     if len(values) < 2:
-        raise ValueError(f"functional must have 2 draws or more, got {len(values)}.")
+        raise ValueError(f"functional must have at least 2 draws, got {len(values)}.")
     columns = replace(functional, values=values.reshape(len(values), -1))
     size = columns.values.shape[1]
     if size > most:
         raise ValueError(
-            f"functional has {size} entries, more than the {most} that can be read: select some "
-            "in the function given to posterior.apply."
+            f"functional must have at most {most} entries, got {size}: select some in the "
+            "function passed to posterior.apply."
         )
     return columns, _named(names, size)
 

@@ -1,4 +1,4 @@
-"""Importance: the posterior of feature importances, of coefficients, or of what shuffling does."""
+"""Importance: the posterior of feature importances, coefficients or permutation importances."""
 
 from __future__ import annotations
 
@@ -39,19 +39,19 @@ def importance(
     Parameters
     ----------
     model : fitted PosteriorClassifier or PosteriorRegressor
-        If its estimator, or the last step of a pipeline, has `feature_importances_` (drawn as
-        shares) or `coef_`, these are drawn; of several rows (classes, outputs), their mean size.
+        Shows `feature_importances_` (scaled to sum to 1) or `coef_` of the estimator, or of the
+        last step of a pipeline. With several classes or outputs, the mean absolute coefficient.
     X : table of shape (n_rows, n_columns), optional
-        Rows, best held out of the fit. Coefficients are multiplied by the standard deviation that
-        their feature has there.
+        Rows, preferably held out. If given, coefficients are multiplied by the standard deviation
+        of their feature in X.
     y : array of shape (n_rows,), optional
-        With X, for other estimators: how much worse they predict when a column is shuffled.
+        With X, used for the permutation importance of estimators without importances of their own.
     top : int
-        How many features to show.
+        Number of features to show.
     names : sequence, optional
-        Names of the features; default those of the frame that the model was fitted to.
+        Names of the features; by default those seen during fit.
     coverage : float
-        Of the thin bars, credible intervals inflated for truncation; thick ones have 50 %.
+        Coverage of the thin bars, credible intervals inflated for truncation. Thick bars have 50 %.
     ax : matplotlib Axes, optional
 
     Returns
@@ -60,7 +60,7 @@ def importance(
     """
     check_model(model)
     if not is_whole(top) or top < 1:
-        raise ValueError(f"top must be a whole number, 1 or more, got {top!r}.")
+        raise ValueError(f"top must be an integer of at least 1, got {top!r}.")
     found = _importances(model, X, y)
     given = found.names if names is None else names
     columns, labels = as_entries(found.draws, given, most=len(found.names))
@@ -80,9 +80,9 @@ def _importances(model: Fitted, X: Any, y: Any) -> Importances:
         return found
     if X is None or y is None:
         raise TypeError(
-            "model must have feature_importances_ or coef_ of named features, but "
-            f"{type(model.posterior_.draws[0]).__name__} has neither: give X and y, to shuffle "
-            "columns, or what you mean to plots.posterior(model.posterior_.apply(function))."
+            "X and y must be given for permutation importance, because "
+            f"{type(model.posterior_.draws[0]).__name__} has no feature_importances_ or coef_ of "
+            "named features; or use plots.posterior(model.posterior_.apply(function))."
         )
     table, rng = as_table(X), Seeds(model.posterior_.provenance.seed).shared()
     return permutation_importances(model, table, checked_outcomes(model, table, y), rng)

@@ -1,4 +1,4 @@
-"""Paths: the picture that explains the method."""
+"""Paths: a quantity after every refit, draw by draw."""
 
 from __future__ import annotations
 
@@ -22,25 +22,25 @@ MOST_LINES = 200
 def paths(
     paths: Paths, name: str = "quantity", *, coverage: float = 0.9, ax: Axes | None = None
 ) -> Axes:
-    """Paths of a quantity as rows are imputed, fanning out from the first fit to the posterior.
+    """Paths of a quantity from the first fit to the posterior, as rows are imputed.
 
-    On the right is the density of where they end (filled), and that of the posterior (line):
-    the same, spread for what more imputed rows would add.
+    On the right are the density of the end points (filled) and that of the posterior (line), which
+    is inflated for truncation.
 
     Parameters
     ----------
     paths : Paths
-        What `nearbayes.martingale_paths` gives for a function that returns a number.
+        Result of `nearbayes.martingale_paths` for a function that returns a number.
     name : str
-        What the quantity is called.
+        Name of the quantity.
     coverage : float
-        Of the credible interval on the right.
+        Coverage of the credible interval on the right.
     ax : matplotlib Axes, optional
 
     Returns
     -------
     matplotlib Axes
-        The paths, one line per draw (of the first 200); the densities are its child axes.
+        Axes with one line per draw (at most 200); the densities are on a child of them.
 
     Examples
     --------
@@ -61,7 +61,7 @@ def paths(
     ticks = _ticks(paths.n_rows)
     axes.set_xticks(ticks, [f"{tick:,.0f}" for tick in ticks])
     axes.set_xticks([], minor=True)
-    axes.set_xlabel(f"rows seen: {paths.n_rows[0]:,.0f} real, then imputed")
+    axes.set_xlabel(f"number of rows: {paths.n_rows[0]:,.0f} real, the others imputed")
     axes.set_ylabel(name)
     axes.set_title(f"{len(paths.values)} draws, refit by refit")
     _draw_ends(axes, paths.ends, coverage)
@@ -87,7 +87,7 @@ def _draw_ends(axes: Axes, ends: Functional, coverage: float) -> None:
 
 
 def _ticks(n_rows: np.ndarray[tuple[int], np.dtype[np.float64]]) -> list[float]:
-    """The real rows, twice as many, and so on, and all rows in the end."""
+    """Ticks at the number of real rows, its doublings, and the final number of rows."""
     first, last = float(n_rows[0]), float(n_rows[-1])
     doublings = int(np.log2(last / first / 1.3)) if last > 1.3 * first else 0
     return [*(first * 2**k for k in range(doublings + 1)), last]
@@ -96,16 +96,16 @@ def _ticks(n_rows: np.ndarray[tuple[int], np.dtype[np.float64]]) -> list[float]:
 def _check(paths: Paths) -> None:
     if not isinstance(paths, Paths):
         raise TypeError(
-            "paths must be what nearbayes.martingale_paths(algorithm, data, function) gives, got "
+            "paths must be a result of nearbayes.martingale_paths(algorithm, data, function), got "
             f"{type(paths).__name__}."
         )
     if paths.values.ndim != 2:
         raise ValueError(
-            f"paths must be of a number, got draws of shape {paths.values.shape[2:]}: return one "
-            "number from the function."
+            f"paths must be those of a number, got draws of shape {paths.values.shape[2:]}: return "
+            "one number from the function."
         )
     if len(paths.values) < 2 or len(paths.n_rows) < 2:
         raise ValueError(
-            f"paths must have 2 draws and 1 refit or more, got {len(paths.values)} draws with "
+            f"paths must have at least 2 draws and 1 refit, got {len(paths.values)} draws with "
             f"{len(paths.n_rows) - 1} refits."
         )

@@ -1,4 +1,4 @@
-"""Reliability: whether things happen as often as the model says."""
+"""Reliability: whether predicted probabilities and coverage match observed frequencies."""
 
 from __future__ import annotations
 
@@ -34,12 +34,12 @@ def reliability(
     coverage: float = 0.9,
     ax: Axes | None = None,
 ) -> Axes:
-    """Compare what the model says with what happened, on rows that it was not fitted to.
+    """Compare predictions with observed frequencies, on held-out rows.
 
-    For a classifier: in bins with equally many rows, how often the class was seen against its mean
-    probability. Points outside the grey band (binomial) are more than chance; horizontal bars are
-    credible intervals of the probability. For a regressor: the share of outcomes in central
-    predictive intervals against the level of the interval, with its binomial band.
+    For a classifier, rows are put into bins of equal size, and the share of rows with the class is
+    shown against its mean probability. The grey band is a binomial interval if the probability is
+    right; horizontal bars are credible intervals of the probability. For a regressor, the share of
+    outcomes inside predictive intervals is shown against their level, with a binomial band.
 
     Parameters
     ----------
@@ -47,10 +47,10 @@ def reliability(
     X : table of shape (n_rows, n_columns)
     y : array of shape (n_rows,)
     target : object, optional
-        A class; default: the second of two classes; with more, the likeliest class of each row.
+        A class. Default: the second of two classes, or the most likely class of each row.
     n_bins : int
     coverage : float
-        Of the bands and bars.
+        Coverage of the bands and bars.
     ax : matplotlib Axes, optional
 
     Returns
@@ -63,7 +63,7 @@ def reliability(
         bins, name = _bins(model, X, outcomes, target, n_bins, level)
         return _draw_bins(as_axes(ax), bins, name, level)
     if target is not None:
-        raise ValueError(f"target is for classifiers, got {target!r} with a regressor.")
+        raise ValueError(f"target must be None for a regressor, got {target!r}.")
     covered = share_covered(outcomes, model.predict_interval(X, LEVELS.tolist()))
     return _draw_levels(as_axes(ax), covered, len(outcomes), level)
 
@@ -71,15 +71,15 @@ def reliability(
 def _bins(
     model: PosteriorClassifier, X: Any, y: NDArray[Any], target: Any, n_bins: int, coverage: float
 ) -> tuple[Groups, str]:
-    """Rows in bins by their probability of the class asked for, and what that is."""
+    """Rows in bins by the probability of the target class, and the name of that class."""
     if not is_whole(n_bins) or not 1 <= n_bins <= len(y):
         raise ValueError(
-            f"n_bins must be a whole number from 1 to the {len(y)} rows of X, got {n_bins!r}."
+            f"n_bins must be an integer from 1 to the number of rows, {len(y)}, got {n_bins!r}."
         )
     columns, _ = target_columns(model, target, len(model.classes_))
     wanted = columns[0] if len(columns) == 1 else None
     draws, happened = event(model.posterior_predictions(X), y, wanted)
-    name = "likeliest class" if wanted is None else f"class {model.classes_[wanted]}"
+    name = "the most likely class" if wanted is None else f"class {model.classes_[wanted]}"
     return grouped(model, draws, happened, n_bins, coverage), name
 
 
@@ -90,7 +90,7 @@ def _draw_bins(axes: Axes, bins: Groups, name: str, coverage: float) -> Axes:
     axes.hlines(bins.seen, *bins.credible.T, color=blue, lw=2, alpha=0.7, label=interval)
     axes.plot(bins.said, bins.seen, "o", color=orange, label="bins")
     axes.set(xlabel=f"mean probability of {name}", ylabel="share of rows with that class")
-    axes.set_title(f"Reliability in {len(bins.said)} bins with equally many rows")
+    axes.set_title(f"Reliability in {len(bins.said)} bins of equal size")
     axes.legend(fontsize="small")
     return axes
 
@@ -105,8 +105,8 @@ def _draw_levels(axes: Axes, covered: Any, n_rows: int, coverage: float) -> Axes
 
 
 def _draw_chance(axes: Axes, said: Any, band: Any, coverage: float) -> None:
-    """Where things are that happen as often as said, and how far chance takes them from there."""
+    """Draw the diagonal, and the binomial band around it."""
     grey = foreground(axes)
     axes.plot([0, 1], [0, 1], color=grey, lw=1, ls="--", label="reliable")
-    chance = f"{percent(coverage)} of chance, if reliable (binomial)"
+    chance = f"{percent(coverage)} binomial band, if reliable"
     axes.fill_between(said, *band.T, color=grey, alpha=0.15, lw=0, label=chance)

@@ -1,1 +1,1 @@
-"""What is around a prediction: noise, counts, classes."""
+"""Predictive distributions: noise, counts, positive outcomes and classes."""

@@ -1,9 +1,9 @@
-"""Noise: what a regressor's prediction leaves out, learned from out-of-fold residuals.
+"""Noise: the distribution of y around a prediction, learned from out-of-fold residuals.
 
-Training residuals of a flexible model are too small, so residuals always come from models that did
-not see their row, and from real rows only. The noise level is part of the model: as rows are
-imputed it moves by the same sequential maximum likelihood as everything else (eq. seq-MLE-EF), so
-draws differ in their noise, too.
+Training residuals of a flexible model are too small, so residuals come from models that were not
+fitted to their row, and only from real rows. The noise level is part of the model: as rows are
+imputed it is updated by sequential maximum likelihood (eq. seq-MLE-EF), so draws also differ in
+their noise.
 """
 
 from __future__ import annotations
@@ -34,8 +34,8 @@ NoiseName = Literal[
 ]
 NAMES = get_args(NoiseName)
 POWERS = {"poisson": COUNTS, "gamma": GAMMA, "tweedie": 1.5}
-N_FOLDS = 10  # with 5, models that see a fifth less than the fit itself err visibly more
-NOT_NORMAL = 0.001  # p-value under which "auto" takes residuals for not normal
+N_FOLDS = 10  # with 5, models see a fifth fewer rows than the fit, and err visibly more
+NOT_NORMAL = 0.001  # p-value below which "auto" treats residuals as not normal
 
 
 class Noise(Protocol):
@@ -45,7 +45,7 @@ class Noise(Protocol):
         """Distribution of y at `x`, where the fitted `estimator` predicts `mean`."""
 
     def updated(self, x: Rows, y: Array, mean: Array, share: float) -> Noise:
-        """Noise after imputed y at `x`, around `mean`, that make up `share` of all rows."""
+        """Noise after imputing y at `x`, around `mean`; the new rows are a `share` of all rows."""
 
 
 @dataclass(frozen=True)
@@ -79,7 +79,7 @@ class GaussianNoise:
 
 @dataclass(frozen=True)
 class ResidualNoise:
-    """Residuals resampled: any shape of noise, the same everywhere.
+    """Resampled residuals: noise of any shape, the same everywhere.
 
     Attributes
     ----------
@@ -92,7 +92,7 @@ class ResidualNoise:
 
     @classmethod
     def learned(cls, residuals: Array, weights: Array) -> ResidualNoise:
-        """Out-of-fold residuals, centred: a constant offset is the model's to learn."""
+        """Centred out-of-fold residuals; a constant offset belongs to the model."""
         shares = weights / weights.sum()
         centred = residuals - shares @ residuals
         return cls(centred, shares)
@@ -102,7 +102,7 @@ class ResidualNoise:
         return Empirical(mean, self.residuals, self.weights)
 
     def updated(self, x: Rows, y: Array, mean: Array, share: float) -> ResidualNoise:
-        """Polya urn over residuals: those drawn become likelier."""
+        """Polya urn over residuals: those drawn become more likely."""
         drawn = np.bincount(_nearest(self.residuals, y - mean), minlength=len(self.weights))
         return replace(self, weights=self.weights + share * (drawn / drawn.sum() - self.weights))
 
@@ -111,9 +111,10 @@ class ResidualNoise:
 class HeteroscedasticNoise:
     """Normal noise whose variance depends on x.
 
-    The variance is ``level * exp(slope * g(x))``, where g is the user's own kind of estimator,
-    fitted to log squared out-of-fold residuals. `slope`, from out-of-fold predictions of g, is
-    between 0 and 1: where g predicts nothing, noise is the same everywhere.
+    The variance is ``level * exp(slope * g(x))``, where g is a clone of the user's estimator,
+    fitted to log squared out-of-fold residuals. `slope`, learned from out-of-fold predictions of
+    g, is between 0 and 1. If g has no predictive value, it is 0 and the noise is the same
+    everywhere.
 
     Attributes
     ----------
@@ -129,7 +130,7 @@ class HeteroscedasticNoise:
     def learned(
         cls, fitting: EstimatorFit, data: Data, residuals: Array, rng: Rng
     ) -> HeteroscedasticNoise:
-        """Fit the log squared residuals, shrunk by how well they are predicted out of fold."""
+        """Fit the log squared residuals, and learn slope and level out of fold."""
         squares = residuals**2
         floor = 1e-6 * squares.mean(axis=0) + np.finfo(float).tiny
         logs = Data(data.table, data.index, np.log(squares + floor), data.count)
@@ -150,7 +151,7 @@ class HeteroscedasticNoise:
         return np.asarray(self.level * np.exp(self.slope * g))
 
     def updated(self, x: Rows, y: Array, mean: Array, share: float) -> HeteroscedasticNoise:
-        """Sequential maximum likelihood of the level; the shape over x stays."""
+        """Sequential maximum likelihood of the level; the shape over x is kept."""
         shape = (-1, *y.shape[1:])
         ratio = (y - mean) ** 2 / x.repeat(self.variance_at(x.distinct, shape))
         return replace(self, level=self.level * (1 + share * (ratio.mean(axis=0) - 1)))
@@ -168,7 +169,7 @@ class OwnNoise:
         return Normal(mean, np.asarray(sd).reshape(mean.shape))
 
     def updated(self, x: Rows, y: Array, mean: Array, share: float) -> OwnNoise:
-        """Nothing to move: the estimator's refit does it."""
+        """Unchanged: the refit of the estimator updates it."""
         return self
 
 
@@ -179,11 +180,11 @@ class FunctionNoise:
     function: Callable[[Array, Table, Rng], Any]
 
     def around(self, estimator: Any, x: Table, mean: Array) -> Simulated:
-        """Outcomes known by samples alone."""
+        """Distribution known only through samples."""
         return Simulated(mean, x, self.function)
 
     def updated(self, x: Rows, y: Array, mean: Array, share: float) -> FunctionNoise:
-        """Nothing to move: the function is the user's."""
+        """Unchanged: the function is fixed."""
         return self
 
 
@@ -195,8 +196,8 @@ def learn_noise(
     Parameters
     ----------
     noise : name or callable
-        "auto" is the distribution of the estimator's loss, where it is one of counts or of
-        positive outcomes; else "gaussian", or "residual" where residuals are clearly not normal.
+        "auto" uses the distribution of the estimator's loss if that is for counts or positive
+        outcomes; else "gaussian", or "residual" if residuals are clearly not normal.
     fitting : EstimatorFit
         How to fit the user's estimator.
     data : Data
@@ -228,7 +229,7 @@ def learn_noise(
 
 
 def _power(noise: str, fitting: EstimatorFit) -> float | None:
-    """Power of the mean that the variance is, for counts and positive outcomes."""
+    """Power of the variance function, for counts and positive outcomes; else None."""
     own = fitting.variance_power
     if noise == "auto" or (noise == "tweedie" and own is not None):
         return own
@@ -236,7 +237,7 @@ def _power(noise: str, fitting: EstimatorFit) -> float | None:
 
 
 def out_of_fold(fitting: EstimatorFit, data: Data, rng: Rng) -> Array:
-    """Predict every real row by a model that did not see it, shape of ``data.y``."""
+    """Predict every real row by a model that was not fitted to it, shape of ``data.y``."""
     n = len(data.y)
     folds = KFold(min(N_FOLDS, n), shuffle=True, random_state=integer_seed(rng))
     predicted = np.empty(data.y.shape)
@@ -251,8 +252,8 @@ def out_of_fold(fitting: EstimatorFit, data: Data, rng: Rng) -> Array:
 def _log_squares(
     fitting: EstimatorFit, data: Data, floor: Array, rng: Rng
 ) -> Callable[[Table, Array], Array]:
-    """Log squared residuals at rows that are no training data, for rounds to be chosen on."""
-    fitted: list[Any] = []  # at most one model, and none where there is no evaluation set
+    """Log squared residuals at rows of evaluation sets, for early stopping."""
+    fitted: list[Any] = []  # at most one model; none without evaluation sets
 
     def log_squares(x: Table, y: Array) -> Array:
         if not fitted:
@@ -273,10 +274,10 @@ def _check_has_distribution(estimator: Any) -> None:
 
 
 def _not_normal(residuals: Array, weights: Array) -> bool:
-    """Whether skewness and kurtosis of any output's residuals speak against a normal (Jarque-Bera).
+    """Whether the Jarque-Bera test rejects normal residuals for any output.
 
-    Few rows seldom do, and then a normal is safer than the quantiles of a handful of residuals.
-    SciPy's test knows no weights.
+    With few rows it seldom does, and a normal is then safer than quantiles of a few residuals.
+    SciPy's test does not support weights.
     """
     shares, columns = weights / weights.sum(), residuals.reshape(len(residuals), -1)
     gap = columns - shares @ columns
@@ -293,7 +294,7 @@ def _second_moment(residuals: Array, weights: Array) -> Array:
 
 
 def _correlation_root(covariance: Array) -> Array:
-    """Cholesky root of the correlation; an output without noise correlates with nothing."""
+    """Cholesky root of the correlation; an output without noise has correlation 0."""
     sd = np.sqrt(np.diag(covariance))
     safe = np.where(sd > 0, sd, 1.0)
     correlation = covariance / np.outer(safe, safe)
@@ -303,7 +304,7 @@ def _correlation_root(covariance: Array) -> Array:
 
 
 def _nearest(pool: Array, values: Array) -> NDArray[np.intp]:
-    """Index of the nearest entry: y - mean is a residual of the pool up to rounding error."""
+    """Index of the nearest entry; y - mean equals a residual of the pool up to rounding error."""
     tree = KDTree(pool.reshape(len(pool), -1))
     return np.asarray(tree.query(values.reshape(len(values), -1))[1], dtype=np.intp)
 

@@ -1,4 +1,4 @@
-r"""Positive: counts, amounts above zero, and amounts with zeros among them, as noise.
+r"""Positive: noise for counts, positive amounts, and non-negative amounts with zeros.
 
 Poisson, gamma and Tweedie losses are log likelihoods of exponential dispersion models, whose
 variance is a power of the mean: :math:`\mathrm{var}(y) = \phi \mu^p` with p = 1 for counts, 2 for
@@ -25,8 +25,8 @@ __all__ = ["COUNTS", "GAMMA", "PositivePredictive", "PowerNoise", "check_positiv
 
 Array = NDArray[np.float64]
 COUNTS, GAMMA = 1.0, 2.0
-NEXT_TO_NOTHING = 1e-9  # of the mean
-SMALLEST_SHARE = 1e-3  # of the mean outcome: no prediction is taken to be below
+NEXT_TO_NOTHING = 1e-9  # share of the mean below which a quantile is 0
+SMALLEST_SHARE = 1e-3  # share of the mean outcome; predictions below it are raised to it
 
 
 @dataclass(frozen=True)
@@ -37,11 +37,11 @@ class PositivePredictive:
     ----------
     mean : array of shape (n,)
     power : float
-        1: Poisson, or negative binomial where :math:`\phi > 1`; 2: gamma; between: Tweedie.
+        1: Poisson, or negative binomial if :math:`\phi > 1`; 2: gamma; in between: Tweedie.
     dispersion : float
         :math:`\phi`.
     is_whole : bool
-        Whether outcomes are whole numbers. With power 1 others are gamma with that variance.
+        Whether outcomes are integers. With power 1, other outcomes are gamma with that variance.
 
     Examples
     --------
@@ -64,11 +64,11 @@ class PositivePredictive:
         return np.asarray(self.dispersion * self.mean**self.power)
 
     def moved(self, mean: Array) -> PositivePredictive:
-        """Around another mean, with the variance that belongs to it."""
+        """The distribution with another mean, and the variance of that mean."""
         return replace(self, mean=mean)
 
     def scaled(self, factor: float) -> PositivePredictive:
-        """With noise of another size; of counts at least Poisson's."""
+        """The distribution with scaled noise; counts have at least the variance of a Poisson."""
         dispersion = self.dispersion * factor**2
         return replace(self, dispersion=max(1.0, dispersion) if self.is_whole else dispersion)
 
@@ -81,7 +81,7 @@ class PositivePredictive:
             return np.asarray(rng.standard_gamma(amount * rng.poisson(rate)) * scale)
         if not self.is_whole:
             shape, scale = self._gamma(mean)
-            # never 0, which a gamma loss cannot bear, however small the shape
+            # never 0, for which a gamma loss is infinite
             return np.maximum(rng.standard_gamma(shape) * scale, np.finfo(float).tiny)
         if self.dispersion <= 1:
             return rng.poisson(mean).astype(np.float64)
@@ -89,7 +89,7 @@ class PositivePredictive:
         return rng.poisson(rate).astype(np.float64)
 
     def log_density(self, y: Array) -> Array:
-        """Log density, or log probability of a whole number; Tweedie: of 0 its probability."""
+        """Log density; log probability for counts, and for 0 under Tweedie."""
         if self._is_compound:
             return self._compound_log_density(y)
         if self.is_whole:
@@ -107,7 +107,7 @@ class PositivePredictive:
         return np.asarray(stats.gamma.cdf(t, shape, scale=scale))
 
     def possible(self, t: Array) -> Array:
-        """The outcome that bisection came to from above: a whole number, or 0."""
+        """Round a quantile found by bisection from above to a possible outcome."""
         if self.is_whole:
             return np.floor(t)
         return np.where(self._is_compound & (t < NEXT_TO_NOTHING * self.mean), 0.0, t)
@@ -134,7 +134,7 @@ class PositivePredictive:
         return rate, (2 - p) / (p - 1), self.dispersion * (p - 1) * mean ** (p - 1)
 
     def _claims(self, rate: Array) -> Array:
-        """Numbers of claims that matter for any row, shape (n_numbers, 1)."""
+        """Numbers of claims with relevant probability for any row, shape (n_numbers, 1)."""
         most = rate.max(initial=0.0)
         return np.arange(1, int(most + 12 * np.sqrt(most)) + 20)[:, None].astype(np.float64)
 
@@ -165,7 +165,7 @@ class PowerNoise:
     power, dispersion, is_whole
         As in `PositivePredictive`.
     smallest : float
-        No mean is taken to be below: the loss of a mean of 0 is infinite.
+        Lower bound of the mean, because the loss of a mean of 0 is infinite.
     """
 
     power: float
@@ -176,7 +176,7 @@ class PowerNoise:
     @classmethod
     def learned(cls, power: float, y: Array, predicted: Array, weights: Array) -> PowerNoise:
         """Dispersion of out-of-fold predictions (Pearson's estimate)."""
-        # counts have at least the dispersion of Poisson's, which is their own distribution
+        # counts have at least the dispersion of a Poisson distribution
         is_whole = power == COUNTS and bool((y == np.round(y)).all())
         smallest = SMALLEST_SHARE * float(np.average(y, weights=weights))
         start = cls(power, 1.0, is_whole, smallest)
@@ -201,19 +201,19 @@ class PowerNoise:
 
 
 def check_positive(y: Array, power: float) -> None:
-    """Refuse outcomes that a loss cannot bear, in words."""
+    """Refuse outcomes that are invalid for a loss."""
     if y.ndim > 1:
         raise ValueError(
-            f"counts and positive outcomes must be one per row, got y of shape {y.shape}: fit one "
-            "model per output, or use noise='gaussian'."
+            f"y must have one output for counts and positive outcomes, got shape {y.shape}: fit "
+            "one model per output, or use noise='gaussian'."
         )
     allowed = y > 0 if power == GAMMA else y >= 0
     if not allowed.all():
-        words = "above 0" if power == GAMMA else "of 0 or more"
+        words = "above 0" if power == GAMMA else "at least 0"
         name = {COUNTS: "Poisson", GAMMA: "gamma"}.get(power, "Tweedie")
         raise ValueError(
             f"y must be {words} for a {name} loss, got {y[~allowed][0]:.3g}: choose another "
             "objective, or leave these rows out."
         )
     if not y.any():
-        raise ValueError("y is 0 in every row: there is no noise to learn from.")
+        raise ValueError("y must not be 0 in every row: there is no noise to learn from.")

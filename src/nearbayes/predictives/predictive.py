@@ -1,7 +1,7 @@
 r"""Predictive: the distribution :math:`p_\theta(y \mid x)` of the outcome at rows of inputs.
 
-What a fitted model says about y: its mean, samples for imputation, log density for scores, and
-distribution function for predictive intervals. Arrays have one entry per row first.
+It has a mean, samples for imputation, a log density for scores and a distribution function for
+predictive intervals. The first axis of arrays is that of the rows.
 """
 
 from __future__ import annotations
@@ -41,22 +41,22 @@ class Predictive(Protocol):
         """Expected outcome."""
 
     def moved(self, mean: Array) -> Predictive:
-        """The same distribution around another mean (draws spread by inflation)."""
+        """The same distribution with another mean, used to inflate the spread of draws."""
 
     def sample(self, x: Rows, rng: Rng) -> Array:
-        """One outcome per row of `x`, whose distinct rows this distribution describes."""
+        """One outcome per row of `x`; this distribution describes its distinct rows."""
 
 
 @runtime_checkable
 class KnownPredictive(Predictive, Protocol):
-    """A predictive distribution that is known beyond its samples."""
+    """A predictive distribution with a known density and distribution function."""
 
     @property
     def variance(self) -> Array:
         """Variance of the outcome, shape of `mean`."""
 
     def log_density(self, y: Array) -> Array:
-        """Log density of one outcome per row, shape (n,); outputs jointly."""
+        """Joint log density of the outputs, one outcome per row, shape (n,)."""
 
     def cdf(self, t: Array) -> Array:
         """Probability of at most t, for each row and output; shape of `mean`."""
@@ -67,7 +67,7 @@ class LearnedPredictive(KnownPredictive, Protocol):
     """A predictive distribution whose noise was learned from out-of-fold predictions."""
 
     def scaled(self, factor: float) -> LearnedPredictive:
-        """With noise of another size: `factor` times its standard deviation."""
+        """The distribution with the standard deviation of its noise multiplied by `factor`."""
 
 
 @dataclass(frozen=True)
@@ -116,11 +116,11 @@ class Normal:
         return np.broadcast_to(np.square(self.sd), self.mean.shape)
 
     def moved(self, mean: Array) -> Normal:
-        """Around another mean."""
+        """The distribution with another mean."""
         return Normal(mean, self.sd, self.root)
 
     def scaled(self, factor: float) -> Normal:
-        """With noise of another size."""
+        """The distribution with scaled noise."""
         return Normal(self.mean, self.sd * factor, self.root)
 
     def sample(self, x: Rows, rng: Rng) -> Array:
@@ -131,7 +131,7 @@ class Normal:
         return mean + sd * (noise if self.root is None else noise @ self.root.T)
 
     def log_density(self, y: Array) -> Array:
-        """Normal log density, outputs jointly."""
+        """Joint normal log density of the outputs."""
         white = (y - self.mean) / self.sd
         volume = np.broadcast_to(self.sd, self.mean.shape)
         if self.root is not None:
@@ -166,23 +166,23 @@ class Empirical:
         return np.broadcast_to(self.weights @ np.square(self.residuals), self.mean.shape)
 
     def moved(self, mean: Array) -> Empirical:
-        """Around another mean."""
+        """The distribution with another mean."""
         return Empirical(mean, self.residuals, self.weights)
 
     def scaled(self, factor: float) -> Empirical:
-        """With residuals of another size."""
+        """The distribution with scaled residuals."""
         return Empirical(self.mean, self.residuals * factor, self.weights)
 
     def sample(self, x: Rows, rng: Rng) -> Array:
-        """Mean plus a residual drawn by weight; outputs keep their residuals together."""
+        """Mean plus a weighted draw of a residual, jointly for all outputs."""
         mean = x.repeat(self.mean)
         return mean + self.residuals[rng.choice(len(self.weights), len(mean), p=self.weights)]
 
     def log_density(self, y: Array) -> Array:
         """Log density of the residuals smoothed by a Gaussian kernel (Scott's rule).
 
-        One more residual, yet to come, may lie beyond all that were seen: it counts as one of
-        them, with the heavy tails of a Cauchy distribution.
+        A new residual may lie beyond all known ones. To allow for this, a Cauchy distribution is
+        added with the weight of one residual.
         """
         kernel = stats.gaussian_kde(self.residuals.T, weights=self.weights)
         beyond = stats.multivariate_t(shape=kernel.covariance / kernel.factor**2, df=1)
@@ -202,14 +202,14 @@ class Empirical:
 
 @dataclass(frozen=True)
 class Frozen:
-    """A SciPy distribution per row, as probabilistic estimators give it.
+    """A SciPy distribution per row, from a probabilistic estimator.
 
     Attributes
     ----------
     mean : array of shape (n,)
     distribution : frozen scipy.stats distribution with n entries
     shift : array of shape (n,)
-        Added to outcomes; moves the distribution without knowing its parameters.
+        Added to outcomes, to move the distribution without changing its parameters.
     """
 
     mean: Array
@@ -222,11 +222,11 @@ class Frozen:
         return np.asarray(self.distribution.var())
 
     def moved(self, mean: Array) -> Frozen:
-        """Around another mean."""
+        """The distribution with another mean."""
         return Frozen(mean, self.distribution, self.shift + mean - self.mean)
 
     def sample(self, x: Rows, rng: Rng) -> Array:
-        """Invert the distribution function, for all rows at once as often as the commonest."""
+        """Invert the distribution function, for all rows at once."""
         times = np.ones(len(self.mean), dtype=np.intp) if x.count is None else x.count
         levels = rng.random((int(times.max(initial=0)), len(self.mean)))
         outcomes = (self.shift + self.distribution.ppf(levels)).T
@@ -243,14 +243,14 @@ class Frozen:
 
 @dataclass(frozen=True)
 class Simulated:
-    """Outcomes from the user's function of mean, inputs and rng; known by samples alone.
+    """Outcomes from the user's function of mean, inputs and rng; known only through samples.
 
     Attributes
     ----------
     mean : array of shape (n,) or (n, n_outputs)
     table : table of shape (n, n_columns)
     function : callable
-        ``function(mean, x, rng)`` gives one y per row.
+        ``function(mean, x, rng)`` returns one y per row.
     """
 
     mean: Array
@@ -258,16 +258,16 @@ class Simulated:
     function: Callable[[Array, Table, Rng], Any]
 
     def moved(self, mean: Array) -> Simulated:
-        """Around another mean."""
+        """The distribution with another mean."""
         return Simulated(mean, self.table, self.function)
 
     def sample(self, x: Rows, rng: Rng) -> Array:
-        """Call the function on the repeated rows and check what it returns."""
+        """Call the function on the repeated rows and check its result."""
         mean = x.repeat(self.mean)
         y = np.asarray(self.function(mean, x.values, rng), dtype=np.float64)
         if y.shape != mean.shape:
             raise ValueError(
-                f"the noise function must return one y per row, shape {mean.shape}, got {y.shape}."
+                f"noise must return one y per row, shape {mean.shape}, got shape {y.shape}."
             )
         return y
 

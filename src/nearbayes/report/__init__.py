@@ -1,4 +1,4 @@
-"""Report: one HTML page about a fitted posterior; numbers first, then the page."""
+"""Report: one HTML page about a fitted posterior."""
 
 from nearbayes.report.contents import contents
 from nearbayes.report.render import render, write

@@ -1,4 +1,4 @@
-"""Account: what was done, in plain words; what it cost; how to cite it; what not to conclude."""
+"""Account: what was done, its cost, how to cite it, and what not to conclude."""
 
 from __future__ import annotations
 
@@ -50,8 +50,8 @@ def done(held: HeldOut, target: str) -> dict[str, Any]:
         "sentences": [
             _fitted(held, target, type(estimator).__name__),
             _drawn(held),
-            f"Everything below is computed from these draws at {counted(held.n, 'row')} that the "
-            "caller says were held out of the fit.",
+            f"Everything below is computed from these draws on {counted(held.n, 'held-out row')}, "
+            "which must not have been used in the fit.",
         ],
         "facts": [{"label": label, "value": value} for label, value in facts.items()],
         "versions": dict(source.versions),
@@ -59,7 +59,7 @@ def done(held: HeldOut, target: str) -> dict[str, Any]:
 
 
 def described(estimator: Any) -> str:
-    """An estimator on one line, without what is not set (XGBoost lists all of it).
+    """An estimator on one line, without parameters that are None (XGBoost lists all of them).
 
     Examples
     --------
@@ -89,8 +89,8 @@ def _drawn(held: HeldOut) -> str:
         return (
             f"Then, {draws} and independently, {counted(sum(source.blocks), 'row')} were imputed "
             f"from the fitted model in {counted(len(source.blocks), 'block')}, with a refit after "
-            f"each. The final fits are draws from a martingale posterior: how they differ is what "
-            "the data leave open."
+            f"each. The final fits are draws from a martingale posterior. Their spread is the "
+            "uncertainty that remains after seeing the data."
         )
     how = {
         "bootstrap": "the model was refitted to rows drawn with replacement",
@@ -123,21 +123,21 @@ def time_taken(label: str, seconds: float) -> dict[str, Any]:
 def cautions(held: HeldOut) -> list[str]:
     """What not to conclude."""
     interval = (
-        "A credible interval is of a class probability, not of the class. A row with probability "
-        "0.5 ± 0.01 is known well and still a coin toss."
+        "A credible interval is for a class probability, not for the class. A probability of "
+        "0.5 ± 0.01 is known precisely, but the class is still a coin toss."
         if held.is_classifier
-        else "A credible interval is of the mean of y at these inputs; only a predictive interval "
-        "is for y itself. Do not read one as the other."
+        else "A credible interval is for the mean of y at these inputs; a predictive interval is "
+        "for y itself. Do not confuse them."
     )
     return [
         interval,
-        "Effects and importances are of the model, not of the world. They are associations: "
-        "changing a feature need not change the outcome.",
-        "Nothing here holds for rows unlike the training data: other places, other times, other "
-        "ranges. The posterior cannot know what it has not seen.",
-        "The posterior is near the Bayesian one only if the algorithm is near-optimal on tasks "
-        "like this. What the learner misses altogether, no draw and no simulation will show.",
-        "Coverage is an average over rows. In some group of rows it may be lower.",
-        "Scores compare these fits on these rows. Other rows, or other seeds, would give other "
-        "numbers; standard errors here count rows only.",
+        "Effects and importances describe the model, not causes. Changing a feature need not "
+        "change the outcome.",
+        "These results do not extend to rows unlike the training data, such as other places, times "
+        "or ranges of values.",
+        "The posterior is close to the Bayesian one only if the algorithm is near-optimal on tasks "
+        "like this. Draws and simulations do not show what the learner cannot model.",
+        "Coverage is an average over rows. It may be lower in some groups of rows.",
+        "Scores compare these fits on these rows. Other rows or seeds would give other numbers; "
+        "the standard errors account for the rows only.",
     ]

@@ -1,4 +1,4 @@
-"""Calibration: how credible intervals were made to cover, and what they cover in simulation."""
+"""Calibration: how credible intervals were calibrated, and their coverage in simulations."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ SCALES = {"logit": "log-odds", "log": "logarithmic", "identity": "original"}
 
 
 def calibration(held: HeldOut) -> dict[str, Any]:
-    """Factors of credible intervals by level, with coverage of simulated truths.
+    """Factors of credible intervals by level, and their coverage of simulated truths.
 
-    Coverage is found by leaving one simulated set out: its truth is looked for in intervals whose
-    factor comes from the others.
+    Coverage is estimated by leaving one simulated set out: intervals for its truth use a factor
+    from the other sets.
     """
     found: Calibration | None = held.model.calibration_
     if found is None:
@@ -73,25 +73,25 @@ def left_out_coverage(found: Calibration, level: float) -> list[float]:
 def _calibrated(found: Calibration, n_draws: int) -> str:
     return (
         f"Credible intervals are calibrated by simulation. The first fit was taken as the truth, "
-        f"{counted(len(found.ratios), 'data set')} like the real one simulated from it, and the "
-        f"same method run on each ({counted(found.n_draws, 'draw')}). Intervals of {percent(0.9)} "
-        f"then reach {in_digits(found.factor(0.9, n_draws))} posterior standard deviations either "
-        f"way on the {SCALES[found.link]} scale (standard error {in_digits(found.error(0.9))}; a "
-        "normal distribution has 1.64): the factor with which they hold the known truth as often "
-        "as they say, and never less than the draws themselves ask for."
+        f"{counted(len(found.ratios), 'data set')} like the real one were simulated from it, and "
+        f"the same method was run on each ({counted(found.n_draws, 'draw')}). As a result, "
+        f"{percent(0.9)} intervals extend {in_digits(found.factor(0.9, n_draws))} posterior "
+        f"standard deviations to each side on the {SCALES[found.link]} scale (standard error "
+        f"{in_digits(found.error(0.9))}; 1.64 for a normal distribution). With this factor they "
+        "cover the known truth as often as stated; they never get narrower by calibration."
     )
 
 
 def _uncalibrated(held: HeldOut) -> str:
     inflation = held.posterior.inflation
     widened = (
-        f"they are the draws' quantiles, widened by the factor {in_digits(inflation)} for what "
-        "the schedule leaves out"
+        f"they are quantiles of the draws, widened by the factor {in_digits(inflation)} to correct "
+        "for the finite schedule"
         if inflation != 1
-        else "they are the draws' quantiles as they are"
+        else "they are quantiles of the draws"
     )
     return (
-        f"Credible intervals are not calibrated by simulation: {widened}. That is enough for "
-        "linear models; intervals of a flexible learner that are not calibrated tend to cover "
-        'too little (calibration="simulation" mends that).'
+        f"Credible intervals are not calibrated by simulation: {widened}. This is enough for "
+        "linear models, but tends to give too low coverage for flexible learners; use "
+        'calibration="simulation" for them.'
     )

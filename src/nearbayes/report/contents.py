@@ -1,4 +1,4 @@
-"""Contents: everything the report says, as a plain dictionary."""
+"""Contents: all numbers and texts of the report, as a plain dictionary."""
 
 from __future__ import annotations
 
@@ -33,29 +33,30 @@ def contents(
     most_rows: int = 3_000,
     random_state: Any = 0,
 ) -> dict[str, Any]:
-    """Compute what a report says of a fitted posterior at held-out rows.
+    """Compute the contents of a report about a fitted posterior, from held-out rows.
 
     Parameters
     ----------
     model : fitted PosteriorClassifier or PosteriorRegressor
     X : table of shape (n_rows, n_columns)
-        Rows that `fit` has not seen; for draws kept as predictions, the table of `predict_on`.
+        Rows not used in `fit`; for draws kept as predictions, the table of `predict_on`.
     y : array of shape (n_rows,)
-        What was observed there.
+        Observed outcomes.
     title, target : str, optional
-        Heading, and name of y; by default that of a pandas Series.
+        Heading, and name of y; by default the name of a pandas Series.
     baselines : mapping of str to fitted PosteriorClassifier or PosteriorRegressor, optional
         Other posteriors to compare with, such as ``{"bagging": ...}``.
     feature_names : sequence of str, optional
         By default the columns of a frame.
     most_rows : int
-        Rows in the table and pictures. Of more, the most extreme and others at random are shown.
+        Maximum number of rows in the table and figures. If there are more, the most extreme rows
+        and a random sample of the others are shown.
     random_state : None, int, numpy Generator or RandomState
-        For the choice of rows, shuffled columns and samples of predictive distributions.
+        Used to choose rows, shuffle columns and sample predictive distributions.
 
     Returns
     -------
-    dict of strings, numbers (four significant digits), None, lists and dicts alone
+    dict of strings, numbers (four significant digits), None, lists and dicts
 
     Examples
     --------
@@ -76,10 +77,10 @@ def contents(
         held = HeldOut.of(model, X, y, seeds.part(0), feature_names, most_rows)
         return _found(held, name, dict(baselines or {}), seeds)
 
-    # thousands of small predictions: threads that wait for each other would be many times slower
+    # thousands of small predictions: several threads would be many times slower
     found, seconds = timed_on_one_thread(work)
     found["cost"].append(time_taken("This report", seconds))
-    return {"title": title or f"{name}: predictions, and how sure they are", **found}
+    return {"title": title or f"{name}: predictions and their uncertainty", **found}
 
 
 def _found(held: HeldOut, target: str, baselines: dict[str, Any], seeds: Seeds) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Diagnostics: what failed, how exact the draws are, and whether there are enough of them."""
+"""Diagnostics: failed draws, Monte Carlo error, and whether there are enough draws."""
 
 from __future__ import annotations
 
@@ -72,17 +72,18 @@ def _about_failures(held: HeldOut) -> str:
 
 def _about_draws(halves: dict[str, Any], n_draws: int) -> str:
     if n_draws < 2:
-        return "One draw has no spread: ask for at least 20 draws."
+        return "One draw has no spread: use at least 20 draws."
     widths = percent((2 * (n_draws - 1)) ** -0.5)
     exact = (
-        f"Draws are independent, so means are exact to sd / √{n_draws}, and widths of intervals "
-        f"to about {widths}."
+        f"Draws are independent, so the standard error of a mean is sd / √{n_draws}, and that of "
+        f"an interval width about {widths}."
     )
     reach = (n_draws - 1) / (n_draws + 1)
     if reach < max(LEVELS):
         exact += (
-            f" Quantiles of so few draws reach {percent(reach)} coverage; wider intervals of what "
-            "is not calibrated, such as importances, are the range of the draws."
+            f" Quantiles of so few draws reach at most {percent(reach)} coverage. Above that, "
+            "intervals that are not calibrated, such as those of importances, are the range of the "
+            "draws."
         )
     each = (halves["first"], halves["second"], halves["all"])
     if None in each or not each[2]:
@@ -100,6 +101,6 @@ def _about_schedule(held: HeldOut) -> str:
     if not source.blocks:
         return f"The {source.method.replace('_', ' ')} has no schedule, so nothing is truncated."
     return (
-        f"A finite schedule reaches {percent(source.captured)} of the posterior variance; standard "
-        f"deviations are multiplied by {in_digits(source.inflation)} to make up for the rest."
+        f"The finite schedule captures {percent(source.captured)} of the posterior variance. "
+        f"Standard deviations are multiplied by {in_digits(source.inflation)} to correct for this."
     )

@@ -1,4 +1,4 @@
-"""Effects of features: partial dependence of every draw, with its posterior band."""
+"""Effects of features: partial dependence with a credible band."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ __all__ = ["effects"]
 MOST_FEATURES = 12
 MOST_POINTS = 15
 MOST_DRAWS = 40
-TRIM = 0.02  # at the ends there are few rows to say anything
+TRIM = 0.02  # there are too few rows at the ends
 
 
 def effects(held: HeldOut, features: list[int]) -> dict[str, Any] | None:
-    """Partial dependence of the prediction on each of a few features.
+    """Partial dependence of the prediction on the most important features.
 
-    Of columns, the most important first, the first twelve that vary are used. None if draws were
-    kept as predictions alone.
+    Uses the twelve most important columns that are not constant. Returns None if only the
+    predictions of the draws were kept.
     """
     if not held.keeps_models:
         return None
@@ -41,7 +41,7 @@ def effects(held: HeldOut, features: list[int]) -> dict[str, Any] | None:
 
 
 def _views(held: HeldOut) -> list[int]:
-    """Classes whose probability is shown: the second of two, or the commonest of many."""
+    """Classes whose probability is shown: the second of two, or the most frequent of many."""
     if not held.is_classifier or len(held.classes) == 2:
         return [1] if held.is_classifier else []
     common = np.argsort(-np.bincount(held.y, minlength=len(held.classes)), kind="stable")

@@ -1,4 +1,4 @@
-"""Headline: the four numbers to read if one reads no more."""
+"""Headline: the four most important numbers."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Array = NDArray[np.float64]
 
 MOST_ROWS = 2_000
 COVERAGE = 0.9
-NOTABLE = 0.05  # share of draws that must disagree for a class to be called open
+NOTABLE = 0.05  # share of draws that must disagree for a class to count as uncertain
 
 
 def headline(
@@ -60,11 +60,11 @@ def _class_numbers(held: HeldOut, rows: Any) -> list[dict[str, Any]]:
             "Interval width",
             width,
             in_digits(width),
-            f"median over rows, {percent(COVERAGE)} interval of the likeliest class's probability",
+            f"median over rows, {percent(COVERAGE)} interval for P(most likely class)",
         ),
         _number(
             "open",
-            "Class still open",
+            "Class uncertain",
             is_open,
             percent(is_open),
             f"of rows: more than {percent(NOTABLE)} of the draws predict another class",
@@ -82,8 +82,8 @@ def _outcome_numbers(held: HeldOut, rows: Any, coverage: dict[str, Any]) -> list
             "Interval width",
             width,
             in_digits(width),
-            f"median over rows, {percent(COVERAGE)} interval of the mean of y; a predictive "
-            f"interval, for y itself, is {in_digits(found['width'])} wide on average",
+            f"median over rows, {percent(COVERAGE)} interval for the mean of y; a predictive "
+            f"interval for y itself is {in_digits(found['width'])} wide on average",
         ),
         _number(
             "covered",
@@ -96,11 +96,11 @@ def _outcome_numbers(held: HeldOut, rows: Any, coverage: dict[str, Any]) -> list
 
 
 def _epistemic_share(held: HeldOut) -> dict[str, Any]:
-    """Share of the total uncertainty (entropy, or variance) that more rows would remove."""
+    """Share of the total uncertainty (entropy, or variance) that more data would remove."""
     power = 1 if held.is_classifier else 2
     epistemic, aleatoric = (held.epistemic**power).sum(), (held.aleatoric**power).sum()
     total = epistemic + aleatoric
     share = float(epistemic / total) if total > 0 else 0.0
     what = "entropy" if held.is_classifier else "variance"
-    detail = f"of the {what} of a prediction: what more data would remove; the rest is noise"
+    detail = f"of the {what} of predictions; more data would remove it, the rest is noise"
     return _number("epistemic", "Epistemic share", share, percent(share), detail)

@@ -1,4 +1,4 @@
-"""HeldOut: rows that the fit has not seen, and what the posterior says of them, computed once."""
+"""HeldOut: held-out rows with their predictions, computed once for all sections."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ Array = NDArray[np.float64]
 Index = NDArray[np.intp]
 
 LEVELS = (0.5, 0.8, 0.9, 0.95)
-MOST_CLASSES = 10  # with more, the likeliest class of each row is shown alone
+MOST_CLASSES = 10  # with more, only the most likely class of each row is shown
 MOST_NUMBERS = 150_000  # in the table: about a megabyte
-MOST_SCORED = 2_000  # of regression rows: their scores cost a mixture over draws each
+MOST_SCORED = 2_000  # regression rows to score: each needs a mixture over all draws
 
 
 @dataclass(frozen=True)
@@ -38,16 +38,16 @@ class HeldOut:
     y : array of shape (n_rows,)
         Class codes, or outcomes.
     names : list of str
-        Of the columns.
+        Names of the columns.
     labels : list of str or int
-        Of the rows: the index of a frame, or positions.
+        Labels of the rows: the index of a frame, or positions.
     draws : array of shape (n_draws, n_rows) or (n_draws, n_rows, n_classes)
     epistemic, aleatoric : array of shape (n_rows,)
-        In nats for classes; standard deviations in units of y for outcomes.
+        In nats for classification; standard deviations in units of y for regression.
     shown : array of int
-        Rows in the table and pictures, in order.
+        Rows in the table and figures, in order.
     scored : array of int
-        Rows that scores are computed at, in order.
+        Rows used for scores, in order.
     """
 
     model: Any
@@ -65,7 +65,7 @@ class HeldOut:
     def of(
         cls, model: Any, X: Any, y: Any, rng: Rng, feature_names: Any, most_rows: int
     ) -> HeldOut:
-        """Predict at held-out rows, and choose those to show."""
+        """Predict the held-out rows, and choose which of them to show."""
         table = as_table(X)
         outcomes = checked_outcomes(model, table, y)
         if len(outcomes) < 2:
@@ -107,7 +107,7 @@ class HeldOut:
 
     @property
     def classes(self) -> list[str]:
-        """Class labels as text; none for outcomes."""
+        """Class labels as text; empty for regression."""
         return [str(label) for label in self.model.classes_] if self.is_classifier else []
 
     @property
@@ -121,14 +121,14 @@ class HeldOut:
         return len(self.y)
 
     def at(self, rows: Index, predict: Callable[[Table], Any]) -> Any:
-        """Predict at some of the rows; draws kept as predictions know all rows or none."""
+        """Predict some of the rows; draws kept as predictions can only predict all of them."""
         if self.keeps_models:
             return predict(take(self.table, rows))
         return np.asarray(predict(self.table))[rows]
 
 
 def _uncertainty(model: Any, table: Table, draws: Array) -> tuple[Array, Array]:
-    """Epistemic and aleatoric parts: nats for classes, standard deviations for outcomes."""
+    """Epistemic and aleatoric uncertainty: nats, or standard deviations for regression."""
     if isinstance(model, PosteriorClassifier):
         parts = model.predict_uncertainty(table)
         return parts.epistemic, parts.aleatoric
@@ -138,12 +138,12 @@ def _uncertainty(model: Any, table: Table, draws: Array) -> tuple[Array, Array]:
 
 
 def _surprise(mean: Array, y: NDArray[Any]) -> Array:
-    """How far each outcome is from its prediction."""
+    """Distance of each outcome from its prediction."""
     return 1 - mean[np.arange(len(y)), y] if mean.ndim == 2 else np.abs(y - mean)
 
 
 def _room(draws: Array) -> int:
-    """Rows that the table has room for: probabilities of each class have intervals."""
+    """Number of rows that fit into the table; each class probability takes space for intervals."""
     views = draws.shape[2] if draws.ndim == 3 and 2 < draws.shape[2] <= MOST_CLASSES else 1
     return MOST_NUMBERS // (9 * views + 12)
 
@@ -155,7 +155,7 @@ def _at_random(n: int, most: int, rng: Rng) -> Index:
 
 
 def _thinned(extremes: tuple[Array, ...], most: int, rng: Rng) -> Index:
-    """All rows; or, if they are too many, the most extreme ones and others at random."""
+    """All rows; or, if there are too many, the most extreme ones and a random sample of others."""
     n = len(extremes[0])
     if n <= most:
         return np.arange(n)

@@ -1,4 +1,4 @@
-"""Importance of features with posterior uncertainty, and how importances move together."""
+"""Importance of features with posterior uncertainty, and correlations of importances."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ MOST_CORRELATED = 10
 
 
 def importance(held: HeldOut, rng: Rng) -> dict[str, Any] | None:
-    """Posterior of importances, largest first; None if draws were kept as predictions alone.
+    """Posterior of importances, largest first; None if only predictions of the draws were kept.
 
-    From the draws' `feature_importances_` or `coef_` where they have them for columns of X, else
-    by shuffling.
+    Uses `feature_importances_` or `coef_` of the draws if these refer to columns of X, else
+    permutation importance.
     """
     if not held.keeps_models:
         return None
@@ -50,18 +50,18 @@ def importance(held: HeldOut, rng: Rng) -> dict[str, Any] | None:
 
 
 def _about(held: HeldOut, found: inspected.Importances) -> str:
-    """What the importances are."""
+    """Explain how the importances are defined."""
     if found.kind == "feature importance":
-        return "The estimator's own feature importances, as shares that sum to 1 in every draw."
+        return "The estimator's own feature importances, scaled to sum to 1 in every draw."
     if "coefficient" in found.kind:
         return (
-            f"{found.kind.capitalize()} times the standard deviation of the column among the "
-            "held-out rows: the change of the linear predictor for a typical change of the feature."
+            f"{found.kind.capitalize()} times the standard deviation of the column in the held-out "
+            "rows: the change of the linear predictor for a typical change of the feature."
         )
     chosen, rows = len(found.names), counted(min(held.n, inspected.MOST_ROWS), "held-out row")
-    screened = f" The {chosen} columns that matter most to the base model were shuffled."
+    screened = f" Only the {chosen} columns most important to the base model were shuffled."
     return (
-        f"Permutation importance: {found.kind} when the column is shuffled, at {rows} and in "
+        f"Permutation importance: {found.kind} when the column is shuffled, on {rows} and in "
         f"{counted(len(found.draws.values), 'draw')}."
         f"{screened if chosen < len(held.names) else ''}"
     )

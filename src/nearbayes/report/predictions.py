@@ -1,4 +1,4 @@
-"""Predictions of held-out rows with their intervals, column by column."""
+"""Predictions of held-out rows with intervals, column by column."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ __all__ = ["most_uncertain", "predictions"]
 
 Array = NDArray[np.float64]
 
-MOST_RANKED = 5  # classes of a predictive set that are named
+MOST_RANKED = 5  # classes of a predictive set that are listed by name
 MOST_UNCERTAIN = 10
 MOST_COLUMNS = 5
 
@@ -50,7 +50,7 @@ def _class_columns(held: HeldOut) -> dict[str, Any]:
 
 
 def _views(mean: Array, bounds: Array, likeliest: NDArray[np.intp]) -> list[dict[str, Any]]:
-    """The second class of two, each of several, or of very many each row's likeliest (None)."""
+    """Views of the second class of two, each class of several, or each row's most likely class."""
     n_classes, rows = mean.shape[1], np.arange(len(mean))
     if n_classes > MOST_CLASSES:
         return [_view(None, mean[rows, likeliest], bounds[rows, likeliest])]
@@ -78,7 +78,7 @@ def _outcome_columns(held: HeldOut) -> dict[str, Any]:
 
 
 def most_uncertain(held: HeldOut, features: list[int]) -> dict[str, Any]:
-    """The rows that more data would help most, with their values of a few columns."""
+    """Rows with the largest epistemic uncertainty, with their values of a few columns."""
     rows = np.argsort(-held.epistemic, kind="stable")[:MOST_UNCERTAIN]
     columns = features[:MOST_COLUMNS]
     values = {j: column_values(held.table, j) for j in columns}
@@ -109,7 +109,7 @@ def _predicted(held: HeldOut, row: int) -> str:
 
 
 def cell_text(column: NDArray[Any], row: int) -> str:
-    """One value of a column as text; missing values are called so.
+    """One value of a column as text; "missing" for missing values.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Reliability: whether probabilities, or intervals of y, come true as often as they say."""
+"""Reliability: whether probabilities match frequencies, and intervals their coverage."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ CURVE_LEVELS = (0.1, 0.3, *LEVELS, 0.7)
 
 
 def reliability(held: HeldOut) -> dict[str, Any] | None:
-    """Grouped calibration of class probabilities; None for outcomes (see `held_out_coverage`).
+    """Calibration of class probabilities by group; None for regression.
 
     Rows are put into groups of equal size by predicted probability. Each group has its mean
-    prediction with a credible interval, the share of rows where the class was seen, and the band
-    that the share would be in, but for chance, if the prediction were right (binomial).
+    prediction with a credible interval, the share of rows with the class, and a binomial interval
+    of that share if the prediction is right.
     """
     if not held.is_classifier:
         return None
@@ -39,24 +39,25 @@ def reliability(held: HeldOut) -> dict[str, Any] | None:
         "band": BAND,
         "error": rounded(expected_calibration_error(held.y, held.mean)),
         "words": (
-            f"In {within} of {counted(total, 'group')} the share that was seen is as near to the "
-            f"predicted probability as chance has it {percent(BAND)} of the time; about "
-            f"{BAND * total:.0f} or more would be if every probability were right."
+            f"In {within} of {counted(total, 'group')}, the observed share is within the range "
+            f"that chance explains ({percent(BAND)} binomial interval around the predicted "
+            f"probability). If every probability were right, about {BAND * total:.0f} or more "
+            "would be."
         ),
     }
 
 
 def _views(held: HeldOut) -> list[dict[str, Any]]:
-    """What reliability is shown of: one class of two, or the likeliest and each of several."""
+    """Views of one class of two, or of the most likely class and each of several."""
     if len(held.classes) == 2:
         return [_view(held, f"probability of {held.classes[1]}", 1)]
     several = held.classes if len(held.classes) <= MOST_CLASSES else []
     each = [_view(held, f"probability of {name}", k) for k, name in enumerate(several)]
-    return [_view(held, "probability of the likeliest class", None), *each]
+    return [_view(held, "probability of the most likely class", None), *each]
 
 
 def _view(held: HeldOut, name: str, k: int | None) -> dict[str, Any]:
-    """Groups by the probability of class k, or of the likeliest one."""
+    """Groups by the probability of class k, or of the most likely class if k is None."""
     n_groups = max(1, min(N_GROUPS, held.n // LEAST_ROWS))
     groups = grouped(held.model, *event(held.draws, held.y, k), n_groups, BAND)
     low, high = groups.chance.T
@@ -72,12 +73,12 @@ def _view(held: HeldOut, name: str, k: int | None) -> dict[str, Any]:
 
 
 def _records(columns: dict[str, list[Any]]) -> list[dict[str, Any]]:
-    """One dictionary per row of columns of one length."""
+    """Convert columns of equal length to one dictionary per row."""
     return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
 
 
 def held_out_coverage(held: HeldOut) -> dict[str, Any]:
-    """How often predictive intervals (or sets of classes) hold what was seen, by level."""
+    """Coverage of predictive intervals (or sets of classes) on held-out rows, by level."""
     levels = tuple(sorted(LEVELS if held.is_classifier else CURVE_LEVELS))
     if held.is_classifier:
         covered, widths = set_coverage(held.y, held.mean, levels)
@@ -106,11 +107,11 @@ def _coverage_words(held: HeldOut, levels: Any, covered: Array, bands: Array) ->
     at = levels.index(0.9)
     share, (low, high) = covered[at], bands[at]
     said = f"{percent(0.9)} {'sets' if held.is_classifier else 'predictive intervals'}"
-    found = f"{said} held {percent(share)} of what was seen"
+    found = f"{said} covered {percent(share)} of the held-out outcomes"
     if share < low:
-        return f"{found}: too little, by more than chance explains. Read intervals as too narrow."
+        return f"{found}, significantly less than stated: the intervals are too narrow."
     if share > high and held.is_classifier:
-        return f"{found}. Sets cover more than they say wherever the last class overshoots."
+        return f"{found}. Sets often cover more than stated, because they consist of whole classes."
     if share > high:
-        return f"{found}: more than they say, beyond chance. Read intervals as too wide."
-    return f"{found}, which is what they say, up to chance."
+        return f"{found}, significantly more than stated: the intervals are too wide."
+    return f"{found}, as expected up to chance."

@@ -1,4 +1,4 @@
-"""Render: the contents as one HTML page that needs nothing else, and asks for nothing."""
+"""Render: the contents as one self-contained HTML page."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ FOR_PICTURES = (
 
 
 def render(contents: dict[str, Any]) -> str:
-    """Make the page from what `nearbayes.report.contents` found.
+    """Make the page from the result of `nearbayes.report.contents`.
 
-    Names, labels and values are shown as text, whatever is in them.
+    Names, labels and values are always escaped.
 
     Returns
     -------
     str
-        HTML with its style, its script and its data inside.
+        HTML that includes its styles, scripts and data.
     """
     style, script = _joined(STYLES), _joined(SCRIPTS)
     page: str = (
@@ -55,14 +55,14 @@ def render(contents: dict[str, Any]) -> str:
 
 
 def write(contents: dict[str, Any], path: str | Path) -> Path:
-    """Write the page to a file; gives back its path."""
+    """Write the page to a file and return its path."""
     place = Path(path)
     place.write_text(render(contents), encoding="utf-8")
     return place
 
 
 def as_data(value: Any) -> str:
-    r"""JSON that can stand inside a script element, whatever text it holds.
+    r"""JSON that is safe inside a script element.
 
     Examples
     --------
@@ -81,7 +81,7 @@ def _joined(names: tuple[str, ...]) -> str:
 
 
 def _hash(text: str) -> str:
-    """What a Content-Security-Policy knows an inline style or script by."""
+    """Hash of an inline style or script for the Content-Security-Policy."""
     return base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
 
 

@@ -14,7 +14,7 @@ NO_BREAK = "\u00a0"  # keeps a number and its unit on one line
 
 
 def rounded(values: Any) -> Any:
-    """Numbers as JSON takes them: four significant digits, None for NaN and infinities.
+    """Numbers for JSON: four significant digits, None for NaN and infinity.
 
     Examples
     --------
@@ -52,7 +52,7 @@ def in_digits(value: float | None, digits: int = 3) -> str:
 
 
 def percent(share: float) -> str:
-    """A share in per cent, with one decimal.
+    """A share as a percentage with one decimal.
 
     Examples
     --------
@@ -63,7 +63,7 @@ def percent(share: float) -> str:
 
 
 def signed(value: float) -> str:
-    """A difference, with its sign.
+    """A difference with its sign.
 
     Examples
     --------
@@ -85,7 +85,7 @@ def counted(number: float, thing: str) -> str:
 
 
 def standard_error(values: Any) -> float:
-    """Standard error of the mean of one value per row; not finite where a value is not."""
+    """Standard error of the mean; NaN if a value is not finite."""
     array = np.asarray(values, dtype=np.float64)
     if not np.isfinite(array).all():
         return math.nan

@@ -1,4 +1,4 @@
-"""Scores at held-out rows: the posterior, its base model and baselines, compared row by row."""
+"""Scores on held-out rows of the posterior, its base model and baselines."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ Losses = dict[str, Array]
 
 OURS, BASE = "This posterior", "Base model (one fit)"
 N_SAMPLES = 200
-CLEAR = 2.0  # standard errors that a difference must exceed to be called real
+CLEAR = 2.0  # standard errors that a clear difference must exceed
 
 
 @dataclass(frozen=True)
 class Metric:
-    """A score: how it is called, which way is better, and how rows make one number."""
+    """A score: its name, its direction, and how it is aggregated over rows."""
 
     key: str
     name: str
@@ -46,14 +46,16 @@ class Metric:
         return math.sqrt(mean) if self.is_root else mean
 
     def influence(self, rows: Array) -> Array:
-        """What each row adds to the score, to first order; its spread gives standard errors."""
+        """First-order contribution of each row to the score, for standard errors."""
         return rows / (2 * max(self.value(rows), 1e-300)) if self.is_root else rows
 
 
 CLASS_METRICS = (
-    Metric("log_score", "Log score", "minus log probability of the class seen; lower is better"),
+    Metric(
+        "log_score", "Log score", "minus log probability of the observed class; lower is better"
+    ),
     Metric("brier", "Brier score", "squared error of all class probabilities; lower is better"),
-    Metric("accuracy", "Accuracy", "share of rows whose likeliest class is the one seen", True),
+    Metric("accuracy", "Accuracy", "share of rows whose most likely class was observed", True),
 )
 OUTCOME_METRICS = (
     Metric("crps", "CRPS", "distance of the predictive distribution from y; lower is better"),
@@ -63,14 +65,14 @@ OUTCOME_METRICS = (
 
 
 def scores(held: HeldOut, baselines: Mapping[str, Any], rng: Rng) -> dict[str, Any]:
-    """Scores of every model, and how they differ from the posterior's.
+    """Scores of every model, and their differences from the posterior's.
 
     Parameters
     ----------
     held : HeldOut
     baselines : mapping of str to fitted PosteriorClassifier or PosteriorRegressor
     rng : numpy Generator
-        For samples of predictive distributions (CRPS).
+        Used to sample predictive distributions (CRPS).
     """
     losses = _class_losses(held, baselines)
     if not held.is_classifier:
@@ -127,7 +129,7 @@ def difference(metric: Metric, against: str, ours: Array, theirs: Array) -> dict
 
     Returns
     -------
-    dict with difference (ours less theirs), error, verdict ("better", "worse" or "unclear"), words
+    dict with difference (ours - theirs), error, verdict ("better", "worse" or "unclear"), words
     """
     if np.isinf(ours).any() or np.isinf(theirs).any():
         return _infinite_difference(metric, against, ours, theirs)
@@ -137,9 +139,9 @@ def difference(metric: Metric, against: str, ours: Array, theirs: Array) -> dict
     if abs(gap) > CLEAR * error:
         verdict = "better" if (gap > 0) == metric.higher_is_better else "worse"
     words = {
-        "unclear": "no difference that these rows can show",
-        "better": "better, by more than two standard errors",
-        "worse": "worse, by more than two standard errors",
+        "unclear": "no clear difference on these rows",
+        "better": "better by more than two standard errors",
+        "worse": "worse by more than two standard errors",
     }
     return {
         "against": against,
@@ -156,7 +158,7 @@ def _infinite_difference(
 ) -> dict[str, Any]:
     mine, other = int(np.isinf(ours).sum()), int(np.isinf(theirs).sum())
     verdict = "better" if mine == 0 else "worse" if other == 0 else "unclear"
-    words = f"what happened had probability 0 in {mine} rows here, in {other} rows there"
+    words = f"the observed outcome had probability 0 in {mine} rows, in {other} rows of the other"
     return {
         "against": against,
         "metric": metric.key,
@@ -176,7 +178,7 @@ def _class_losses(held: HeldOut, baselines: Mapping[str, Any]) -> dict[str, Loss
         _check_kind(name, other, PosteriorClassifier)
         if other.classes_.tolist() != held.model.classes_.tolist():
             raise ValueError(
-                f"baselines[{name!r}] must know the classes {held.classes}, got "
+                f"baselines[{name!r}] must have the classes {held.classes}, got "
                 f"{other.classes_.tolist()}: fit it to the same labels."
             )
         probabilities[name] = other.predict_proba(held.table)
@@ -209,7 +211,7 @@ def _check_kind(name: str, model: Any, kind: type) -> None:
 
 
 def _losses_of(held: HeldOut, model: PosteriorRegressor, rng: Rng) -> Losses:
-    """Losses of a posterior at the scored rows."""
+    """Losses of a posterior on the scored rows."""
     table, y = take(held.table, held.scored), held.y[held.scored]
     samples = model.sample(table, N_SAMPLES, random_state=integer_seed(rng))
     losses = {
@@ -220,7 +222,7 @@ def _losses_of(held: HeldOut, model: PosteriorRegressor, rng: Rng) -> Losses:
 
 
 def _base_losses(held: HeldOut, rng: Rng) -> Losses:
-    """Losses of the first fit with its own noise: the model without uncertainty of itself."""
+    """Losses of the first fit with its noise, without epistemic uncertainty."""
     table, y = take(held.table, held.scored), held.y[held.scored]
     predictive = held.posterior.algorithm.predictive(held.posterior.first, table)
     samples = mixture_samples([predictive], Rows.every(table), N_SAMPLES, rng)

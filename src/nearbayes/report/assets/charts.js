@@ -1,4 +1,4 @@
-// The pictures. Each takes its holder and the state of the page, and draws itself anew.
+// The charts. Each function takes a container and the state of the page, and redraws its chart.
 
 const dot = (x, y, r = 4.5, kind = "dot") => shape("circle", { class: kind, cx: x, cy: y, r });
 const segment = (kind, x1, y1, x2, y2) => shape("line", { class: kind, x1, y1, x2, y2 });
@@ -9,7 +9,7 @@ function reliabilityChart(holder, state) {
   const picture = frame(holder, {
     title: `Reliability diagram of the ${view.name}. Arrow keys walk through groups.`,
     x: { domain: [0, 1], title: `predicted ${view.name}` },
-    y: { domain: [0, 1], title: "share of rows where it was seen" },
+    y: { domain: [0, 1], title: "observed share of rows" },
     height: side, most: 520,
   });
   const { svg, at } = picture;
@@ -21,7 +21,7 @@ function reliabilityChart(holder, state) {
   }
   const marks = view.groups.map((group) => ({
     x: at.x(group.predicted), y: at.y(group.seen),
-    text: () => [`${group.rows} rows`, `predicted ${digits(group.predicted)} (${between(...group.credible)})`, `seen ${digits(group.seen)}`, `by chance ${between(...group.band)}`],
+    text: () => [`${group.rows} rows`, `predicted ${digits(group.predicted)} (${between(...group.credible)})`, `observed ${digits(group.seen)}`, `by chance ${between(...group.band)}`],
   }));
   for (const mark of marks) svg.append(dot(mark.x, mark.y, 5));
   inspect(picture, marks);
@@ -31,7 +31,7 @@ function coverageChart(holder) {
   const levels = report.coverage.levels;
   const picture = frame(holder, {
     title: "Coverage of predictive intervals against their level. Arrow keys walk through levels.",
-    x: { domain: [0, 1], title: "coverage that intervals say" },
+    x: { domain: [0, 1], title: "stated coverage" },
     y: { domain: [0, 1], title: "share of held-out y inside" },
     height: Math.min(440, Math.max(300, holder.clientWidth)), most: 520,
   });
@@ -43,7 +43,7 @@ function coverageChart(holder) {
   svg.append(shape("polyline", { class: "line", points: levels.map((l) => `${at.x(l.level)},${at.y(l.covered)}`).join(" ") }));
   const marks = levels.map((level) => ({
     x: at.x(level.level), y: at.y(level.covered),
-    text: () => [`${percent(level.level)} intervals`, `held ${percent(level.covered)}`, `by chance ${percent(level.band[0])} to ${percent(level.band[1])}`, `mean width ${digits(level.width)}`],
+    text: () => [`${percent(level.level)} intervals`, `covered ${percent(level.covered)}`, `by chance ${percent(level.band[0])} to ${percent(level.band[1])}`, `mean width ${digits(level.width)}`],
   }));
   for (const mark of marks) svg.append(dot(mark.x, mark.y, 5));
   inspect(picture, marks);
@@ -59,7 +59,7 @@ function isMissed(index, state) {
 function uncertaintyChart(holder, state) {
   const rows = report.predictions;
   const [low, high] = extent(rows.aleatoric);
-  // the same noise everywhere would be a wall of points: spread rows by their prediction instead
+  // equal noise everywhere would give a vertical line of points: use the prediction instead
   const flat = rows.mean !== undefined && high - low < 0.12 * Math.abs(high);
   const across = flat ? rows.mean : rows.aleatoric;
   const unit = report.task === "classification" ? "nats" : `sd, in units of ${report.target}`;

@@ -1,5 +1,5 @@
 "use strict";
-// What every picture needs: elements, numbers, scales, axes, and marks that can be pointed at.
+// Shared by all charts: elements, numbers, scales, axes, and marks with tooltips.
 
 document.documentElement.classList.add("scripted");
 const report = JSON.parse(document.getElementById("data").textContent);
@@ -49,7 +49,7 @@ function ticks([low, high], wanted) {
 
 const scale = ([low, high], [from, to]) => (value) => from + ((value - low) / (high - low)) * (to - from);
 
-// A picture with axes. x and y: {domain, title, ticks, label}; fills its holder at any width.
+// A chart with axes. x and y: {domain, title, ticks, label}; fills its container at any width.
 function frame(holder, { x, y, height = 320, left = 56, most = 832, title }) {
   holder.replaceChildren();
   const width = Math.max(240, Math.min(most, holder.clientWidth));
@@ -89,7 +89,7 @@ function showTip(lines, place) {
 }
 const hideTip = () => { tip.hidden = true; };
 
-// Marks {x, y, text} that show their text when pointed at, or walked through with arrow keys.
+// Marks {x, y, text} that show their text on hover, or when reached with the arrow keys.
 function inspect({ svg }, marks) {
   const ring = shape("circle", { class: "ring", r: 7, visibility: "hidden" });
   svg.append(ring);

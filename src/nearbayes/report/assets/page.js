@@ -1,4 +1,4 @@
-// The page: one state, and controls that change it.
+// The page: its state, and the controls that change it.
 
 const state = {
   coverage: Math.max(0, report.levels.indexOf(0.9)),
@@ -22,7 +22,7 @@ function draw(...ids) {
   }
 }
 
-// Coverage is one choice, wherever it is made.
+// All coverage controls share one value.
 for (const choice of document.querySelectorAll('[data-pick="coverage"] input')) {
   choice.addEventListener("change", () => {
     state.coverage = Number(choice.value);
@@ -50,7 +50,7 @@ for (const [id, turn] of Object.entries(turns)) {
   document.getElementById(`table-${id}`).addEventListener("click", () => { state.page = turn(); drawTable(state); });
 }
 
-// Where the reader is, in the list of contents.
+// Highlight the current section in the table of contents.
 const links = new Map([...document.querySelectorAll(".toc a")].map((link) => [link.hash.slice(1), link]));
 const inView = new Set();
 const watcher = new IntersectionObserver((entries) => {

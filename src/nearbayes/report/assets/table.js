@@ -1,4 +1,4 @@
-// The table of predictions: sorted, searched and turned page by page; only one page exists.
+// The table of predictions, with sorting, search and paging; only one page is in the DOM.
 
 const PAGE = 15;
 const isClasses = report.task === "classification";
@@ -6,10 +6,10 @@ const isClasses = report.task === "classification";
 const observedText = (k) => (isClasses ? report.classes[report.predictions.observed[k]] : digits(report.predictions.observed[k]));
 const predictedText = (k) => (isClasses ? report.classes[report.predictions.predicted[k]] : digits(report.predictions.mean[k]));
 
-// Zeros at the end are kept, so that probabilities stand below each other.
+// Trailing zeros are kept, so that probabilities are aligned.
 const probability = (p) => (p >= 1e-4 ? p.toPrecision(4) : digits(p));
 
-// Of several classes, the view of the likeliest class takes each row's own.
+// With several classes, the view of the most likely class differs by row.
 function probabilityView(state) {
   const { views, predicted } = report.predictions;
   const of = (k) => (state.view >= 0 || views.length === 1 ? views[Math.max(0, state.view)] : views[predicted[k]]);
@@ -23,7 +23,7 @@ function probabilityView(state) {
 function probabilityTitle(state) {
   const { views } = report.predictions;
   if (views.length === 1 && views[0].class !== null) return `Probability of ${report.classes[views[0].class]}`;
-  return state.view >= 0 ? `Probability of ${report.classes[views[state.view].class]}` : "Probability of the likeliest";
+  return state.view >= 0 ? `Probability of ${report.classes[views[state.view].class]}` : "Probability of the most likely";
 }
 
 function setText(k, level) {
@@ -61,7 +61,7 @@ function outcomeColumns(state) {
   ];
 }
 
-// A row's intervals as a line: thin for y, thick for its mean, a dark tick for what was seen.
+// Intervals of a row: thin line for y, thick line for its mean, dark tick for the observed value.
 function spark(domain, { outer, inner, middle, seen }) {
   const at = scale(domain, [3, 125]);
   const svg = shape("svg", { class: "spark", viewBox: "0 0 128 16", "aria-hidden": "true" });
