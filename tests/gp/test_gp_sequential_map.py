@@ -160,6 +160,3 @@ def test_bad_data():
         nb.martingale_posterior(process, (pd.DataFrame({"a": ["x"] * 40}), Y), n_draws=2)
     with pytest.raises(ValueError, match="one dimension"):
         nb.martingale_posterior(process, (X, np.stack([Y, Y], axis=1)), n_draws=2)
-    done = nb.martingale_posterior(process, (X, Y), n_draws=2)
-    with pytest.raises(ValueError, match="resume is for draws made one by one"):
-        nb.martingale_posterior(process, (X, Y), n_draws=4, resume=done)

@@ -8,9 +8,10 @@ form; every other algorithm is given the plain repeated rows. Both are read the 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import repeat
 from typing import Any, Generic, Literal, TypeVar
 
 import numpy as np
@@ -22,6 +23,7 @@ __all__ = ["Block", "Blocks", "Counts", "Data", "Repeated", "Rows", "as_data", "
 
 Counts = Literal[False, "labels", "means"]
 Item = TypeVar("Item")
+MANY = 4_000  # numbers, of which a sum is looked at first
 
 
 @dataclass(frozen=True)
@@ -43,6 +45,9 @@ class Repeated(Sequence[Item], Generic[Item]):
     def __getitem__(self, place: Any) -> Any:
         chosen = range(self.times)[place]
         return self.item if isinstance(chosen, int) else Repeated(self.item, len(chosen))
+
+    def __iter__(self) -> Iterator[Item]:
+        return repeat(self.item, self.times)
 
 
 @dataclass(frozen=True, eq=False)
@@ -113,10 +118,10 @@ class Rows:
         return values if self.count is None else np.repeat(values, self.count, axis=0)
 
     def head(self, size: int) -> Rows:
-        """Take the first distinct rows, each once."""
+        """Take the first rows, each once."""
         if self.table is None:
             return Rows.without_inputs(min(size, self.size))
-        index = self.positions[:0] if self.size == 0 else np.unique(self.positions)[:size]
+        index = np.unique(self.positions[:size])
         return Rows(self.table, index, None, len(index))
 
 
@@ -170,6 +175,10 @@ class Blocks(Sequence[Block]):
 
     def __getitem__(self, place: Any) -> Any:
         return Block(self.x[place], self.y[place], self.total)
+
+    def __iter__(self) -> Iterator[Block]:
+        for x, y in zip(self.x, self.y, strict=True):
+            yield Block(x, y, self.total)
 
 
 @dataclass(frozen=True, eq=False)
@@ -372,10 +381,11 @@ def finite(y: NDArray[Any]) -> bool:
     """Tell whether no outcome is NaN or infinite."""
     if y.dtype.kind != "f":
         return True
-    with np.errstate(invalid="ignore", over="ignore"):
-        total = np.add.reduce(y, axis=None)  # faster than looking at each, and mostly enough
-    if np.isfinite(total):
-        return True
+    if y.size > MANY:
+        with np.errstate(invalid="ignore", over="ignore"):
+            total = np.add.reduce(y, axis=None)  # faster than looking at each, and mostly enough
+        if np.isfinite(total):
+            return True
     return bool(np.isfinite(y).all())
 
 

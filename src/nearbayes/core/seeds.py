@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from numbers import Integral
 from typing import Any, overload
 
@@ -111,6 +111,10 @@ class Streams(Sequence[Generator]):
         if isinstance(place, slice):
             return [self[each] for each in range(*place.indices(len(self)))]
         return self._generator(DRAW, self.draws[place], copy=range(len(self))[place])
+
+    def __iter__(self) -> Iterator[Generator]:
+        for place, number in enumerate(self.draws):
+            yield self._generator(DRAW, number, copy=place)
 
     def _generator(self, kind: int, number: int, copy: int) -> Generator:
         key = (kind, copy)

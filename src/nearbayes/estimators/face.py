@@ -223,7 +223,7 @@ class PosteriorEstimator(MetaEstimatorMixin, BaseEstimator):  # type: ignore[mis
         The file holds what predicts: draws, noise, calibration, parameters and provenance, but no
         rows of data unless the estimator itself keeps them (k-NN, SVM, Gaussian processes).
         XGBoost and LightGBM models are in their own formats, scikit-learn models in that of
-        skops: ``pip install 'nearbayes[io]'``.
+        skops: ``pip install 'nearbayes[files]'``.
 
         Parameters
         ----------

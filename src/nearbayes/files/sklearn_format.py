@@ -97,7 +97,7 @@ def _skops() -> Any:
         import skops.io
     except ImportError as missing:
         raise ImportError(
-            "files with scikit-learn models need skops: pip install 'nearbayes[io]'."
+            "files with scikit-learn models need skops: pip install 'nearbayes[files]'."
         ) from missing
     return skops.io
 

@@ -13,6 +13,7 @@ from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from nearbayes.compiled.precision import Precision, computing_in
+from nearbayes.compiled.shapes import padded_size
 from nearbayes.core.data import Data
 from nearbayes.core.protocols import DrawsFailedError, Rng
 from nearbayes.core.seeds import Seeds
@@ -30,7 +31,7 @@ from nearbayes.gp.marginal import (
 __all__ = ["EmpiricalBayesGP", "Fitted", "Scaling", "fitted_many", "predict_many"]
 
 Array = NDArray[np.float64]
-ROWS_AT_ONCE, SMALLEST_SIZE = 2_048, 32
+ROWS_AT_ONCE = 2_048
 SPREAD = 0.5  # of the logarithms of random starts
 SLACK = 10.0
 
@@ -279,23 +280,6 @@ def fitted_many(
         Fitted(logs, part, float(value), int(steps), curvature)
         for part, logs, value, steps, curvature in zip(parts, *found, strict=True)
     ]
-
-
-def padded_size(n_rows: int) -> int:
-    """Rows to predict at, padded to few sizes, as each is compiled: halves and powers of two.
-
-    Examples
-    --------
-    >>> [padded_size(n) for n in (1, 33, 49, 100, 2000)]
-    [32, 48, 64, 128, 2048]
-    """
-    size = SMALLEST_SIZE
-    while size < n_rows:
-        half = size * 3 // 2
-        if n_rows <= half:
-            return half
-        size *= 2
-    return size
 
 
 def refuse_draws(bad: NDArray[np.bool_], message: str) -> None:

@@ -34,6 +34,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nearbayes.compiled.precision import compiled, computing_in
+from nearbayes.compiled.shapes import padded_size
 from nearbayes.core.data import Blocks, Data, Repeated, Rows
 from nearbayes.core.protocols import ChunkAlgorithm, Rng, Traits
 from nearbayes.core.seeds import Streams
@@ -49,7 +50,7 @@ __all__ = ["FeatureModel", "FeatureModels", "RandomFeatureGP"]
 
 Array = NDArray[np.float64]
 CHUNK, PREDICTED_AT_ONCE = 4, 16
-PADDING = 32  # rows of a block are padded to multiples of this, so that few shapes are compiled
+PIECE, SMALLEST_PIECE = 64, 8  # rows of a block that are taken at once
 
 
 @dataclass(frozen=True, eq=False)
@@ -198,11 +199,12 @@ class RandomFeatureGP(ChunkAlgorithm):
     ) -> FeatureModels:
         """Move every draw to its block (eq. gp-alg-spo)."""
         features, outcomes = self._features(_stacked(new.x)), np.asarray(new.y)
-        spare = -new.size % PADDING  # rows without features say nothing
-        features = np.pad(features, ((0, 0), (0, spare), (0, 0)))
-        outcomes = np.pad(outcomes, ((0, 0), (0, spare)))
+        moved = (models.weights, models.inverse)
         with computing_in("float64"):
-            moved = _moved(models.weights, models.inverse, features, outcomes)
+            # Piece by piece is the same minimum, in small matrices of few shapes.
+            for start in range(0, new.size, PIECE):
+                piece = slice(start, start + PIECE)
+                moved = _moved(*moved, *_padded(features[:, piece], outcomes[:, piece]))
         return FeatureModels(*moved)
 
     def finish(self, models: Any) -> list[FeatureModel]:
@@ -246,6 +248,13 @@ def _one_moved(draw: tuple[Any, Any, Any, Any]) -> tuple[Any, Any]:
 def _moved(weights: Any, inverse: Any, features: Any, outcomes: Any) -> tuple[Any, Any]:
     """Update all draws, one after the other."""
     return jax.lax.map(_one_moved, (weights, inverse, features, outcomes))  # type: ignore[no-any-return]
+
+
+def _padded(features: Array, outcomes: Array) -> tuple[Array, Array]:
+    """A piece of a block in one of few shapes: rows without features say nothing."""
+    n_rows = outcomes.shape[1]
+    spare = padded_size(n_rows, SMALLEST_PIECE) - n_rows
+    return np.pad(features, ((0, 0), (0, spare), (0, 0))), np.pad(outcomes, ((0, 0), (0, spare)))
 
 
 def _stacked(x: Sequence[Rows]) -> Array:
