@@ -105,12 +105,12 @@ def test_means_with_counts_say_all_that_labels_say(kind):
 
 
 def test_randomness_and_packages():
-    assert ClassifierAlgorithm.of(RandomForestClassifier()).randomised
-    assert not RegressorAlgorithm.of(LinearRegression()).randomised
-    assert DensityAlgorithm.of(GaussianMixture()).randomised
+    assert ClassifierAlgorithm.of(RandomForestClassifier()).traits.randomised
+    assert not RegressorAlgorithm.of(LinearRegression()).traits.randomised
+    assert DensityAlgorithm.of(GaussianMixture()).traits.randomised
     algorithms = (ClassifierAlgorithm.of(GaussianNB()), RegressorAlgorithm.of(Ridge()))
-    assert [a.packages for a in algorithms] == [(), ()]
-    assert DensityAlgorithm.of(KernelDensity()).packages == ()
+    assert [a.traits.packages for a in algorithms] == [(), ()]
+    assert DensityAlgorithm.of(KernelDensity()).traits.packages == ()
 
 
 def test_fit_params_are_kept():

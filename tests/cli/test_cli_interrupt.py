@@ -15,9 +15,9 @@ from nearbayes.cli.modelfile import ModelFile, settings_of
 # The program ``nearbayes``, which says on stdout when it begins to fit, and after each draw.
 PROGRAM = """
 from nearbayes.cli import commands, main
-from nearbayes.core import executor
+from nearbayes.execution import executor
 
-fit, make = commands.fitted, executor._one_draw
+fit, make = commands.fitted, executor._outcome
 
 def told(*task):
     drawn = make(*task)
@@ -28,7 +28,7 @@ def begun(*task):
     print("begun", flush=True)
     return fit(*task)
 
-commands.fitted, executor._one_draw = begun, told
+commands.fitted, executor._outcome = begun, told
 main()
 """
 

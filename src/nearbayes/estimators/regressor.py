@@ -271,7 +271,8 @@ class PosteriorRegressor(RegressorMixin, PosteriorEstimator):  # type: ignore[mi
 
     def _noise_factor(self, data: Data, predict_on: Any) -> float:
         """Factor for the noise, from some training rows or those that predictions are kept for."""
-        if self.posterior_.chunks.traits.own_variance:
+        traits = self.posterior_.chunks.traits
+        if traits.own_variance or not traits.calibrate:  # noise without the error of the fit
             return 1.0
         if predict_on is not None:
             table = as_table(predict_on)

@@ -13,6 +13,7 @@ from nearbayes.algorithms.estimators import (
     RegressorAlgorithm,
 )
 from nearbayes.core.data import Data
+from nearbayes.core.protocols import Traits
 from nearbayes.core.tables import Table, check_categories
 from nearbayes.files.arrays import NotSaveable, Read, labels_of, labels_record
 from nearbayes.files.container import FileRefused, Members
@@ -44,6 +45,11 @@ class LoadedFit(EstimatorFit):
     """
 
     categories: dict[str, set[Any]] = field(default_factory=dict)
+
+    @property
+    def traits(self) -> Traits:  # type: ignore[override]
+        """None that matter: there is nothing to fit."""
+        return Traits()
 
     def check_inputs(self, table: Table) -> None:
         """Refuse unseen categories, where the model was picky about them."""

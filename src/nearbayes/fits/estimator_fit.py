@@ -57,8 +57,9 @@ EXACT_WITH_MEANS = (
     Ridge,
     TweedieRegressor,
 )
+LINEAR = (LinearRegression, Ridge, BayesianRidge, ARDRegression)
 # Few parameters and small default penalties: intervals of these cover without calibration.
-LITTLE_BIAS = (*EXACT_WITH_WEIGHTS, LinearRegression, Ridge, BayesianRidge, ARDRegression)
+LITTLE_BIAS = (*EXACT_WITH_WEIGHTS, *LINEAR)
 
 
 @dataclass(frozen=True)
@@ -126,6 +127,11 @@ class EstimatorFit:
         if isinstance(self.last, PoissonRegressor | GammaRegressor | TweedieRegressor):
             return bool(self.last.alpha != 0)
         return not isinstance(self.last, LITTLE_BIAS)
+
+    @property
+    def is_linear(self) -> bool:
+        """Whether predictions are linear in the outcomes, so that rows have a leverage."""
+        return isinstance(self.last, LINEAR)
 
     @property
     def is_boosted(self) -> bool:
