@@ -47,7 +47,7 @@ class LoadedFit(EstimatorFit):
     categories: dict[str, set[Any]] = field(default_factory=dict)
 
     @property
-    def traits(self) -> Traits:  # type: ignore[override]
+    def traits(self) -> Traits:
         """None that matter: there is nothing to fit."""
         return Traits()
 
