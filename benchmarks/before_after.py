@@ -1,6 +1,6 @@
 """Speed of this commit against an earlier one, side by side and in turn.
 
-Run: ``.venv/bin/python -m benchmarks.before_after --before COMMIT`` (about ten minutes, idle machine).
+Run: ``.venv/bin/python -m benchmarks.before_after --before COMMIT`` (ten minutes, idle machine).
 
 Every case is a small program that runs in a process of its own, once with the code of each commit
 in every round; what it prints is its time without imports and compilation. The ratio is that of the

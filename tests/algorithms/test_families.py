@@ -90,7 +90,7 @@ def test_a_refit_to_a_block_is_the_fit_to_all_rows(name):
 
 def test_chunks_hold_about_as_many_numbers_in_any_dimension():
     sizes = {d: nb.SequentialMLE(families.Gaussian(np.ones(d))).traits.chunk for d in (1, 10, 1000)}
-    assert sizes == {1: 2500, 10: 2500, 1000: 25}
+    assert sizes == {1: 5000, 10: 5000, 1000: 50}
     assert nb.SequentialMLE(families.Categorical(10_000)).traits.chunk == 16
 
 

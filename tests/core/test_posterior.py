@@ -9,7 +9,13 @@ from sklearn.naive_bayes import GaussianNB
 
 import nearbayes as nb
 from nearbayes.core.posterior import FailedDraw, Posterior, Provenance, installed_versions
-from nearbayes.draws.credible import credible_interval, inflate
+from nearbayes.draws.credible import (
+    credible_interval,
+    inflate,
+    off_link_scale,
+    on_link_scale,
+    reach_of,
+)
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(40, 2))
@@ -79,8 +85,13 @@ def test_class_probabilities_are_inflated_on_log_odds(classes):
     assert classes.predictions(X[:4]).link == "logit"
     assert (bounds > 0).all()
     assert (bounds < 1).all()
-    expected = credible_interval(inflate(values, classes.inflation, "logit"), 0.95)
-    np.testing.assert_array_equal(bounds, expected)
+    centre, start = values.mean(axis=0), classes.start
+    link = on_link_scale(values, "logit", start)
+    reach = classes.inflation * reach_of(0.95, 12) * link.std(axis=0, ddof=1)
+    upper = off_link_scale(on_link_scale(centre, "logit", start) + reach, "logit", start)
+    np.testing.assert_allclose(bounds[..., 1], upper)
+    raw = classes.interval(X[:4], 0.95, adjust=False)
+    assert (raw[..., 0] > bounds[..., 0]).all()
 
 
 def test_an_algorithm_that_cannot_predict_says_so():

@@ -31,8 +31,30 @@ def test_inflate_keeps_the_mean_and_multiplies_the_sd(values, by):
 @settings(deadline=None)
 def test_inflated_probabilities_stay_probabilities(values, by):
     spread = inflate(values, by, "logit")
-    assert (spread > 0).all()
-    assert (spread < 1).all()
+    assert (spread >= 0).all()
+    assert (spread <= 1).all()
+
+
+@given(
+    st.lists(st.floats(0, 1) | st.floats(0, 1e-8), min_size=2, max_size=30).map(np.array),
+    st.floats(1e-6, 0.1),
+    st.floats(0.01, 0.99),
+)
+@settings(deadline=None)
+def test_intervals_of_probabilities_hold_their_mean_and_have_a_width(values, start, coverage):
+    functional = Functional(values, inflation=1.4, link="logit", start=start)
+    for adjust in (True, False):
+        low, high = functional.interval(coverage, adjust=adjust)
+        assert 0 <= low <= values.mean() <= high <= 1
+        if np.ptp(values) > 1e-9 * start:
+            assert high > low
+
+
+@given(st.lists(st.floats(-10, 10), min_size=2, max_size=30).map(np.array), st.floats(0.01, 0.99))
+@settings(deadline=None)
+def test_intervals_of_numbers_hold_their_mean(values, coverage):
+    low, high = Functional(values, inflation=1.4).interval(coverage)
+    assert low <= values.mean() <= high
 
 
 @given(st.lists(st.floats(0.05, 0.95), min_size=2, max_size=30).map(np.array), st.floats(1.01, 2))

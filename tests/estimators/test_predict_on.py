@@ -13,7 +13,7 @@ from sklearn.naive_bayes import GaussianNB
 from sklearn.tree import DecisionTreeRegressor
 
 import nearbayes as nb
-from nearbayes.algorithms.kept import KeptPredictions
+from nearbayes.core.lifting import KeptPredictions
 from nearbayes.core.tables import same_rows
 
 RNG = np.random.default_rng(0)

@@ -6,7 +6,9 @@ from scipy import stats
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.dummy import DummyRegressor
 from sklearn.linear_model import BayesianRidge, LinearRegression
+from sklearn.tree import DecisionTreeRegressor
 
+import nearbayes.predictives.noise as noise_module
 from nearbayes.core.data import Data, Rows
 from nearbayes.fits.estimator_fit import EstimatorFit
 from nearbayes.predictives.noise import (
@@ -16,8 +18,9 @@ from nearbayes.predictives.noise import (
     HeteroscedasticNoise,
     OwnNoise,
     ResidualNoise,
-    _not_normal,
     learn_noise,
+    linear_residuals,
+    not_normal,
     out_of_fold,
 )
 from nearbayes.predictives.predictive import Empirical, Frozen, Normal, Simulated
@@ -112,7 +115,7 @@ def test_outputs_that_are_copies_or_without_noise_can_be_sampled(covariance):
         (lambda rng: np.stack([rng.normal(size=400), rng.exponential(size=400)], 1), ResidualNoise),
     ],
 )
-def test_auto_resamples_residuals_that_are_clearly_not_normal(outcomes, kind):
+def test_auto_resamples_residuals_that_are_clearlynot_normal(outcomes, kind):
     rng = np.random.default_rng(0)
     y = outcomes(rng)
     fitting = EstimatorFit(DummyRegressor())
@@ -125,8 +128,8 @@ def test_weights_speak_against_a_normal_as_repeated_rows_do(counts, tail):
     counts = np.array([1, *counts])
     residuals = np.sign(np.sin(np.arange(31))) * np.linspace(0, 1, 31) ** tail
     repeated = np.repeat(residuals, counts)
-    by_weight = _not_normal(residuals, counts.astype(float))
-    assert by_weight == _not_normal(repeated, np.ones(len(repeated)))
+    by_weight = not_normal(residuals, counts.astype(float))
+    assert by_weight == not_normal(repeated, np.ones(len(repeated)))
     if len(repeated) > 2:
         assert by_weight == (stats.jarque_bera(repeated).pvalue < NOT_NORMAL)
 
@@ -149,7 +152,9 @@ def test_residual_weights_move_to_the_shares_drawn(chosen, share):
     assert updated.weights.sum() == pytest.approx(1.0)
     assert (updated.weights >= 0).all()
     np.testing.assert_allclose(updated.weights, (1 - share) / 6 + share * shares, atol=1e-12)
-    assert np.array_equal(updated.residuals, noise.residuals)
+    moved = noise.residuals - updated.weights @ noise.residuals
+    np.testing.assert_allclose(updated.residuals, moved)
+    assert updated.weights @ updated.residuals == pytest.approx(0.0, abs=1e-12)
 
 
 def test_residual_pairs_that_tie_in_the_first_output_are_told_apart():
@@ -186,7 +191,7 @@ def test_heteroscedastic_noise_of_two_outputs():
 
 @pytest.mark.parametrize("name", ["gaussian", "residual", "heteroscedastic"])
 def test_learned_noise_has_the_out_of_fold_variance(name):
-    fitting, data = EstimatorFit(LinearRegression()), Data.of(X, Y)
+    fitting, data = EstimatorFit(DecisionTreeRegressor(max_depth=2)), Data.of(X, Y)
     residuals = Y - out_of_fold(fitting, data, np.random.default_rng(1))
     noise = learn_noise(name, fitting, data, np.random.default_rng(1))
     variance = noise.around(None, X, np.zeros(60)).variance.mean()
@@ -194,6 +199,32 @@ def test_learned_noise_has_the_out_of_fold_variance(name):
     # the shape over x moves the plain average of the heteroscedastic variance a little
     tolerance = 0.2 if name == "heteroscedastic" else 1e-10
     assert variance == pytest.approx(np.mean(centred**2), rel=tolerance)
+
+
+def posterior_variance(weights=None):
+    """Of a linear model: the residual sum of squares over n - p - 2, and what imputation lacks."""
+    model = LinearRegression().fit(X, Y, weights)
+    n, p = (60 if weights is None else weights.sum()), X.shape[1] + 1
+    squares = np.sum((1.0 if weights is None else weights) * (Y - model.predict(X)) ** 2)
+    return squares / (n - p - 2) * (1 + p / (2 * n))
+
+
+@pytest.mark.parametrize("name", ["gaussian", "residual"])
+@pytest.mark.parametrize("weights", [None, np.arange(60) % 3 + 1])
+def test_noise_of_a_linear_model_is_free_of_the_error_of_its_fit(name, weights):
+    fitting, data = EstimatorFit(LinearRegression()), Data.of(X, Y, weights)
+    noise = learn_noise(name, fitting, data, np.random.default_rng(1))
+    variance = noise.around(None, X, np.zeros(60)).variance.mean()
+    # resampled residuals are centred, which takes a little of their variance away
+    assert variance == pytest.approx(posterior_variance(weights), rel=0.02)
+
+
+def test_leverage_is_shared_where_rows_are_many(monkeypatch):
+    fitting, data = EstimatorFit(LinearRegression()), Data.of(X, Y)
+    each = linear_residuals(fitting, data, np.random.default_rng(1))
+    monkeypatch.setattr(noise_module, "MOST_LEFT_OUT", 10)
+    shared = linear_residuals(fitting, data, np.random.default_rng(1))
+    assert np.mean(shared**2) == pytest.approx(np.mean(each**2), rel=0.1)
 
 
 def test_own_noise():

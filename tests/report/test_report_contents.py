@@ -11,7 +11,7 @@ from scipy.stats import binom
 
 from nearbayes import report
 from nearbayes.core.data import Rows
-from nearbayes.execution.executor import FailedDraw
+from nearbayes.core.posterior import FailedDraw
 from nearbayes.metrics import accuracy, brier, coverage, log_score, width
 from nearbayes.report.scores import BASE, OURS, difference
 from nearbayes.report.scores import CLASS_METRICS as METRICS

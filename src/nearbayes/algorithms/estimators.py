@@ -18,13 +18,14 @@ from nearbayes.core.data import Block, Data, Rows
 from nearbayes.core.protocols import Algorithm, Rng, Traits
 from nearbayes.core.schedule import usual_schedule
 from nearbayes.core.seeds import integer_seed
-from nearbayes.core.tables import Table, as_table
+from nearbayes.core.tables import Table
 from nearbayes.fits.adapters import fitting_of
 from nearbayes.fits.estimator_fit import EstimatorFit, has_no_missing
 from nearbayes.fits.targets import class_codes
 from nearbayes.predictives.noise import Noise, NoiseName, learn_noise
 from nearbayes.predictives.positive import PowerNoise
 from nearbayes.predictives.predictive import CategoricalPredictive, Predictive
+from nearbayes.predictives.recalibration import Recalibration, learn_recalibration
 
 __all__ = ["ClassifierAlgorithm", "DensityAlgorithm", "NoisyRegressor", "RegressorAlgorithm"]
 
@@ -43,6 +44,9 @@ class ClassifierAlgorithm(Algorithm):
         Class labels; learned from the data when left out.
     labels : array of shape (n_classes,), optional
         What the estimator calls the classes: mostly the same.
+    recalibration : Recalibration, optional
+        From predicted probabilities to those that labels are imputed from; learned from the data
+        for flexible learners and for those with class weights.
 
     Examples
     --------
@@ -59,6 +63,7 @@ class ClassifierAlgorithm(Algorithm):
     fitting: EstimatorFit
     classes: NDArray[Any] | None = None
     labels: NDArray[Any] | None = None
+    recalibration: Recalibration | None = None
 
     @classmethod
     def of(cls, estimator: Any, **fit_params: Any) -> ClassifierAlgorithm:
@@ -88,17 +93,30 @@ class ClassifierAlgorithm(Algorithm):
         codes = class_codes(data.y, classes, "y")
         fitting, labels = self.fitting.for_table(data.table).for_classes(classes)
         prepared = replace(self, fitting=fitting, classes=classes, labels=labels)
-        return prepared, replace(data, y=codes)
+        coded = replace(data, y=codes)
+        return prepared._recalibrated(coded, rng), coded
 
-    def simulate(self, truth: Any, data: Data, rng: Rng) -> tuple[ClassifierAlgorithm, Data]:
-        """Data at the real inputs with labels drawn from a fitted model, and how to fit them."""
+    def _recalibrated(self, data: Data, rng: Rng) -> ClassifierAlgorithm:
+        """Learn from which probabilities to impute labels, where those of a fit may mislead."""
+        weighted = self.fitting.has_class_weights
+        if not (self.fitting.traits.calibrate or weighted):
+            return self
+        learned = learn_recalibration(
+            self.fit,
+            self.predict,
+            data,
+            len(self.classes),  # type: ignore[arg-type]
+            rng,
+            with_slope=self.fitting.traits.calibrate and not weighted,
+        )
+        return replace(self, recalibration=learned)
 
-        def labels(x: Table, y: NDArray[Any]) -> NDArray[Any]:
-            assert self.classes is not None
-            return np.asarray(self.classes[self.sample(truth, Rows.every(as_table(x)), rng)])
-
-        again = replace(self, fitting=self.fitting.with_outcomes(labels))
-        return again, replace(data, y=labels(data.x, data.y))
+    def simulate(
+        self, outcomes: Callable[[Table], NDArray[Any]], data: Data
+    ) -> tuple[ClassifierAlgorithm, Data]:
+        """Other labels at the real inputs, and how to fit them: evaluation sets get others, too."""
+        fitting = self.fitting.with_outcomes(lambda x, y: outcomes(x))
+        return replace(self, fitting=fitting), replace(data, y=outcomes(data.x))
 
     def fit(self, data: Data, rng: Rng) -> Any:
         """Fit a clone; data with one class left gives that class probability 1."""
@@ -111,8 +129,11 @@ class ClassifierAlgorithm(Algorithm):
         return self.fitting.fit(data, integer_seed(rng), self.labels)
 
     def sample(self, model: Any, x: Rows, rng: Rng) -> NDArray[np.intp]:
-        """Class codes drawn from the predicted probabilities."""
-        return self.predictive(model, x.distinct).sample(x, rng)
+        """Class codes drawn from the predicted probabilities, recalibrated if need be."""
+        probabilities = self.predict(model, x.distinct)
+        if self.recalibration is not None:
+            probabilities = self.recalibration.applied(probabilities)
+        return CategoricalPredictive(probabilities).sample(x, rng)
 
     def predict(self, model: Any, x: Table) -> Array:
         """Class probabilities, shape (n_rows, n_classes), in the order of `classes`."""
@@ -191,15 +212,11 @@ class RegressorAlgorithm(Algorithm):
         return replace(self, fitting=fitting, learned=learned), numeric
 
     def simulate(
-        self, truth: NoisyRegressor, data: Data, rng: Rng
+        self, outcomes: Callable[[Table], NDArray[Any]], data: Data
     ) -> tuple[RegressorAlgorithm, Data]:
-        """Data at the real inputs with outcomes drawn from a fitted model, and how to fit them."""
-
-        def outcomes(x: Table, y: Array) -> Array:
-            return self.sample(truth, Rows.every(as_table(x)), rng)
-
-        fitting = self.fitting.with_outcomes(outcomes)
-        return replace(self, fitting=fitting), replace(data, y=outcomes(data.x, data.y))
+        """Other outcomes at the real inputs; evaluation sets get others, too."""
+        fitting = self.fitting.with_outcomes(lambda x, y: outcomes(x))
+        return replace(self, fitting=fitting), replace(data, y=outcomes(data.x))
 
     def fit(self, data: Data, rng: Rng) -> NoisyRegressor:
         """Fit a clone."""

@@ -39,7 +39,7 @@ __all__ = [
 ]
 
 Array = NDArray[np.float64]
-NUMBERS_AT_ONCE, SMALLEST_CHUNK, LARGEST_CHUNK = 25_000, 16, 2_500
+NUMBERS_AT_ONCE, SMALLEST_CHUNK, LARGEST_CHUNK = 50_000, 16, 5_000
 
 
 class Family(Protocol):

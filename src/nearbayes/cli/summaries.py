@@ -79,7 +79,7 @@ def _scores(made: ModelFile) -> dict[str, float] | None:
         return None
     X, y = made.schema.labelled(made.held_out)
     posterior = made.model.posterior_
-    base = posterior.algorithm.predict(posterior.first, X)
+    (base,) = posterior.chunks.predict([posterior.first], X)
     if made.schema.task == "classification":
         codes, mean = np.searchsorted(made.model.classes_, y), made.model.predict_proba(X)
         return {

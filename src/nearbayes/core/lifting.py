@@ -5,7 +5,7 @@ The engine and the posterior see every algorithm through `as_chunks`.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Self
 
@@ -81,8 +81,8 @@ class _Lifted(ChunkAlgorithm):
     def predictives(self, models: Models, x: Table) -> list[Any]:
         return [self.algorithm.predictive(model, x) for model in models]
 
-    def simulate(self, truth: Model, data: Data, rng: Rng) -> tuple[Any, Data]:
-        return self.algorithm.simulate(truth, data, rng)
+    def simulate(self, outcomes: Callable[[Table], NDArray[Any]], data: Data) -> tuple[Any, Data]:
+        return self.algorithm.simulate(outcomes, data)
 
 
 @dataclass(frozen=True)

@@ -164,15 +164,22 @@ class Posterior:
 
     def spread(self, values: NDArray[np.float64], adjust: bool = True) -> NDArray[np.float64]:
         """Spread draws of predictions (draw axis first) for what the schedule leaves out."""
-        return Functional(values, self.inflation, self.link).adjusted(adjust)
+        return Functional(values, self.inflation, self.link, start=self.start).adjusted(adjust)
 
     @property
     def link(self) -> Link:
         """Scale on which predictions are spread, such as the log-odds of probabilities."""
         return self.chunks.traits.link
 
+    @property
+    def start(self) -> float:
+        """Half an observation: what the log-odds of probabilities are started with."""
+        return 0.5 / self.provenance.n
+
     def predict(self, X: Table) -> NDArray[np.float64]:
-        """Predict with every draw.
+        """Predict with every draw, as it is: not spread for what the schedule leaves out.
+
+        The draws differ less than intervals say; ``predictions(X).adjusted()`` gives them spread.
 
         Returns
         -------
@@ -185,7 +192,7 @@ class Posterior:
         """Predictions of every draw, as a functional with mean, sd and intervals."""
         values = self.chunks.predict(self.models, as_table(X))
         origin, coordinates = self.provenance.origin, self._coordinates(values)
-        return Functional(values, self.inflation, self.link, origin, coordinates)
+        return Functional(values, self.inflation, self.link, origin, coordinates, self.start)
 
     def predictives(self, X: Table) -> list[Any]:
         """Distribution of y at each row, one per draw; see `nearbayes.predictives`."""

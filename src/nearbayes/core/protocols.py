@@ -123,9 +123,9 @@ class Algorithm(ABC):
         """Distribution of y at each row; see `nearbayes.predictives`."""
         _refuse(self, "predictive")
 
-    def simulate(self, truth: Model, data: Data, rng: Rng) -> tuple[Self, Data]:
-        """Real inputs with outcomes drawn from a fitted model, and how to fit them."""
-        return self, replace(data, y=self.sample(truth, data.rows(), rng))
+    def simulate(self, outcomes: Callable[[Table], NDArray[Any]], data: Data) -> tuple[Self, Data]:
+        """Real inputs with other outcomes, a function of the inputs, and how to fit them."""
+        return self, replace(data, y=outcomes(data.x))
 
 
 class ChunkAlgorithm(ABC):
@@ -176,9 +176,9 @@ class ChunkAlgorithm(ABC):
         """Distribution of y at each row, one per draw; see `nearbayes.predictives`."""
         _refuse(self, "predictive")
 
-    def simulate(self, truth: Model, data: Data, rng: Rng) -> tuple[Self, Data]:
-        """Real inputs with outcomes drawn from a fitted model, and how to fit them."""
-        _refuse(self, "simulate")
+    def simulate(self, outcomes: Callable[[Table], NDArray[Any]], data: Data) -> tuple[Self, Data]:
+        """Real inputs with other outcomes, a function of the inputs, and how to fit them."""
+        return self, replace(data, y=outcomes(data.x))
 
 
 class DrawsFailedError(Exception):

@@ -8,7 +8,6 @@ from typing import Any, overload
 
 import numpy as np
 from numpy.random import SFC64, Generator, RandomState, SeedSequence
-from numpy.typing import NDArray
 
 __all__ = ["Seeds", "Streams", "integer_seed"]
 
@@ -138,11 +137,11 @@ class _Restarted:
     """
 
     def __init__(self, sequence: SeedSequence) -> None:
-        self._words: NDArray[Any] = sequence.generate_state(3, np.uint64)
+        self._words: list[int] = sequence.generate_state(3, np.uint64).tolist()
         self._generator = Generator(SFC64(0))
 
     def at(self, step: int) -> Generator:
-        first, second, third = self._words.tolist()
+        first, second, third = self._words
         words = np.array([first, second, (third + step) % 2**64, 1], dtype=np.uint64)
         bits = self._generator.bit_generator
         bits.state = {

@@ -8,7 +8,8 @@ from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import expit, logit
+from scipy.special import expit
+from scipy.stats import t as student_t
 
 from nearbayes.draws.inference_data import Coordinates, as_coordinates, inference_data
 
@@ -16,10 +17,12 @@ __all__ = [
     "Functional",
     "Link",
     "as_levels",
+    "centred_interval",
     "credible_interval",
     "inflate",
     "off_link_scale",
     "on_link_scale",
+    "reach_of",
 ]
 
 Link = Literal["identity", "log", "logit"]
@@ -27,26 +30,30 @@ SMALLEST = 1e-12  # probabilities are kept off 0 and 1 so that their log-odds ar
 
 
 def on_link_scale(
-    values: NDArray[np.float64], link: Link, smallest: float = SMALLEST
+    values: NDArray[np.float64], link: Link, start: float = SMALLEST
 ) -> NDArray[np.float64]:
-    """Log-odds of probabilities, log of positive quantities, everything else as it is.
+    r"""Log-odds of probabilities, log of positive quantities, everything else as it is.
 
-    Probabilities are kept `smallest` away from 0 and 1, positive quantities from 0.
+    Log-odds are started: :math:`\log((p + c) / (1 - p + c))` with a small c, `start`. They are
+    finite at 0 and 1, and with c of half an observation they do not stretch differences between
+    probabilities that no data could tell apart.
     """
     if link == "logit":
-        return np.asarray(logit(np.clip(values, smallest, 1 - smallest)))
-    return np.log(np.maximum(values, smallest)) if link == "log" else values
+        return np.asarray(np.log((values + start) / (1 - values + start)))
+    return np.log(np.maximum(values, start)) if link == "log" else values
 
 
-def off_link_scale(values: NDArray[np.float64], link: Link) -> NDArray[np.float64]:
-    """Undo `on_link_scale`."""
+def off_link_scale(
+    values: NDArray[np.float64], link: Link, start: float = SMALLEST
+) -> NDArray[np.float64]:
+    """Undo `on_link_scale`; what would be below 0 or above 1 is 0 or 1."""
     if link == "logit":
-        return np.asarray(expit(values))
+        return np.asarray(np.clip((1 + 2 * start) * expit(values) - start, 0.0, 1.0))
     return np.exp(values) if link == "log" else values
 
 
 def inflate(
-    values: NDArray[np.float64], factor: float, link: Link = "identity"
+    values: NDArray[np.float64], factor: float, link: Link = "identity", start: float = SMALLEST
 ) -> NDArray[np.float64]:
     """Spread draws around their mean by a factor (App. C), on the scale that the link gives.
 
@@ -58,6 +65,8 @@ def inflate(
     link : "identity", "log" or "logit"
         "logit" works on log-odds, so that probabilities stay between 0 and 1; "log" keeps
         positive quantities positive.
+    start : float
+        See `on_link_scale`.
 
     Examples
     --------
@@ -66,9 +75,68 @@ def inflate(
     """
     if factor == 1.0:
         return values
-    scaled = on_link_scale(values, link)
+    scaled = on_link_scale(values, link, start)
     centre = scaled.mean(axis=0)
-    return off_link_scale(centre + factor * (scaled - centre), link)
+    return off_link_scale(centre + factor * (scaled - centre), link, start)
+
+
+def reach_of(coverage: float, n_draws: int) -> float:
+    """Standard deviations of `n_draws` draws, around their mean, that cover a further draw.
+
+    Student's t with the error of the mean: 2.01 for 90 % and 8 draws, 1.69 for 50.
+
+    Examples
+    --------
+    >>> round(reach_of(0.9, 8), 2), round(reach_of(0.9, 1000), 3)
+    (2.01, 1.647)
+    """
+    return float(student_t.ppf((1 + coverage) / 2, n_draws - 1) * np.sqrt(1 + 1 / n_draws))
+
+
+def centred_interval(
+    values: NDArray[np.float64],
+    reaches: Sequence[float],
+    link: Link,
+    start: float = SMALLEST,
+    pooled: Any = None,
+    share: float = 0.0,
+) -> NDArray[np.float64]:
+    """Mean of draws, and so many standard deviations on either side on the scale of the link.
+
+    The mean is always inside, and the width is not 0 where draws differ.
+
+    Parameters
+    ----------
+    values : array of shape (n_draws, ...)
+    reaches : sequence of float
+        Standard deviations on either side, one per level.
+    link, start
+        See `on_link_scale`.
+    pooled : float or array, optional
+        A variance on the scale of the link, shared by many points.
+    share : float
+        How much of it is taken into the variance of each point.
+
+    Returns
+    -------
+    array of shape (..., 2, n_levels)
+    """
+    scaled = on_link_scale(values, link, start)
+    variance = scaled.var(axis=0, ddof=1) if len(values) > 1 else np.zeros(values.shape[1:])
+    if pooled is not None:
+        variance = (1 - share) * variance + share * pooled
+    mean = np.asarray(values.mean(axis=0))
+    centre = on_link_scale(mean, link, start)[..., None]
+    reach = np.sqrt(variance)[..., None] * np.asarray(reaches)
+    bounds = off_link_scale(np.stack([centre - reach, centre + reach], axis=-2), link, start)
+    return _holding(bounds, mean)
+
+
+def _holding(bounds: NDArray[np.float64], mean: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Bounds of shape (..., 2, n_levels) that hold the mean, whatever rounding or skewness."""
+    lower = np.minimum(bounds[..., 0, :], mean[..., None])
+    upper = np.maximum(bounds[..., 1, :], mean[..., None])
+    return np.stack([lower, upper], axis=-2)
 
 
 def as_levels(shares: Any, name: str = "coverage") -> NDArray[np.float64]:
@@ -124,6 +192,8 @@ class Functional:
         Where the draws came from, in a few words and numbers; goes along with `to_arviz`.
     coordinates : mapping of str to sequence, optional
         Name and labels of every axis after that of the draws.
+    start : float
+        See `on_link_scale`.
 
     Examples
     --------
@@ -137,10 +207,13 @@ class Functional:
     link: Link = "identity"
     origin: Mapping[str, str | float] = field(default_factory=dict)
     coordinates: Coordinates | None = None
+    start: float = SMALLEST
 
     def adjusted(self, adjust: bool = True) -> NDArray[np.float64]:
         """Draws spread by `inflation`, or the raw ones."""
-        return inflate(self.values, self.inflation, self.link) if adjust else self.values
+        if not adjust:
+            return self.values
+        return inflate(self.values, self.inflation, self.link, self.start)
 
     @property
     def mean(self) -> NDArray[np.float64]:
@@ -160,7 +233,10 @@ class Functional:
     def interval(
         self, coverage: float | Sequence[float] = 0.9, *, adjust: bool = True
     ) -> NDArray[np.float64]:
-        """Credible interval, shape (..., 2) or (..., 2, n_levels).
+        """Credible interval, shape (..., 2) or (..., 2, n_levels); the mean is inside.
+
+        Quantiles of the draws; for probabilities, mean and standard deviation on the scale of
+        log-odds, as quantiles of few and often equal probabilities would have no width.
 
         Parameters
         ----------
@@ -168,7 +244,15 @@ class Functional:
         adjust : bool
             Whether to inflate for truncation; see `nearbayes.Schedule.inflation`.
         """
-        return credible_interval(self.adjusted(adjust), coverage)
+        levels = as_levels(coverage)
+        if self.link == "logit":
+            factor = self.inflation if adjust else 1.0
+            n_draws = len(self.values)
+            reaches = [factor * reach_of(c, n_draws) if n_draws > 1 else 0.0 for c in levels]
+            bounds = centred_interval(self.values, reaches, self.link, self.start)
+        else:
+            bounds = _holding(credible_interval(self.adjusted(adjust), list(levels)), self.mean)
+        return bounds[..., 0] if np.ndim(coverage) == 0 else bounds
 
     def correlation(self) -> NDArray[np.float64]:
         """Posterior correlation between the entries of a vector quantity, shape (p, p).

@@ -1,15 +1,19 @@
-r"""Calibration: intervals that cover what they say, by simulation (design section 7).
+r"""Calibration: intervals that cover what they say, by simulation (docs/design.md).
 
 A posterior centred on a regularised fit misses the fit's bias, so its intervals cover too little.
-Take the first fit :math:`f^*` as the truth, simulate data sets from it at the real inputs, run
-the same method on each, and see how far the posterior mean :math:`m_s(x)` is from the known truth
-in units of the posterior's standard deviation :math:`s_s(x)`, on the scale of the link:
+Take a truth :math:`f^*` that data like the real ones may come from (`truth.py`), simulate data sets
+from it at the real inputs, run the same method on each, and see how far the posterior mean
+:math:`m_s(x)` is from the known truth in units of the posterior's standard deviation
+:math:`s_s(x)`, on the scale of the link l:
 
-.. math:: r_s(x) = |f^*(x) - m_s(x)| / s_s(x)
+.. math:: r_s(x) = |l(f^*(x)) - l(m_s(x))| / s_s(x)
 
-The interval of coverage c is then mean :math:`\pm\, q_c` sd of the real draws, where :math:`q_c` is
-the c-quantile of all :math:`r_s(x)`. Nothing is assumed of the method or the estimator but that its
-errors on data like the real ones are alike.
+The interval of coverage c is then :math:`l(m) \pm q_c\, s` of the real draws, where :math:`q_c` is
+the c-quantile of all :math:`r_s(x)`. A fifth of each variance is the mean variance over all points
+and simulated sets: where draws agree by chance, or share an error, their own says too little.
+Log-odds are started with half an effective observation, :math:`n_{eff} = \sum p(1 - p) / \sum
+\mathrm{var}(p)`. Nothing is assumed of the method or the estimator but that its errors on data
+like the real ones are alike.
 """
 
 from __future__ import annotations
@@ -21,7 +25,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.stats import t
 
 from nearbayes.core.data import Data
 from nearbayes.core.engine import DrawWarning
@@ -31,8 +34,17 @@ from nearbayes.core.protocols import ChunkAlgorithm, Rng
 from nearbayes.core.schedule import is_whole
 from nearbayes.core.seeds import Seeds, integer_seed
 from nearbayes.core.tables import Table
-from nearbayes.draws.credible import Link, as_levels, off_link_scale, on_link_scale
-from nearbayes.execution.executor import JoblibExecutor, OnError, gather
+from nearbayes.draws.credible import (
+    SMALLEST,
+    Link,
+    as_levels,
+    centred_interval,
+    inflate,
+    on_link_scale,
+    reach_of,
+)
+from nearbayes.estimators.truth import Truth, likely_truth
+from nearbayes.execution.executor import JoblibExecutor, OnError, gather, timed_on_one_thread
 
 __all__ = ["Calibration", "CalibrationError", "calibrate", "differ"]
 
@@ -43,8 +55,7 @@ MOST_SETS = 6
 MOST_DRAWS = 12  # per simulated set
 MOST_POINTS = 1_000
 MOST_TRIES = 50
-# Forests say 0 and 1; how far in log-odds these are from .001 must not decide an interval.
-SMALLEST = 1e-4
+SHARE = 0.2  # of a variance that is pooled over points
 LARGEST_RATIO = 1e12  # where draws agree on something else than the truth
 
 
@@ -64,14 +75,18 @@ class Calibration:
         What intervals are widened by without calibration (App. C).
     seconds : float
         What the simulation took.
+    pooled : array of shape () or (n_outputs,)
+        Mean variance of draws over all points and simulated sets.
+    start : float
+        What log-odds are started with.
+    truth : str
+        Where the simulated data sets came from, in a few words.
 
     Examples
     --------
     >>> calibration = Calibration((np.array([0.5, 1.0, 3.0]), np.array([1.0, 2.0, 2.5])))
     >>> calibration.factor(0.5)
     1.5
-    >>> calibration.interval(np.array([[-1.0], [0.0], [1.0]]), 0.5).round(2).tolist()
-    [[-1.76, 1.76]]
     """
 
     ratios: tuple[Array, ...]
@@ -79,18 +94,20 @@ class Calibration:
     n_draws: int = MOST_DRAWS
     inflation: float = 1.0
     seconds: float = 0.0
+    pooled: Array | float = 0.0
+    start: float = SMALLEST
+    truth: str = "the first fit"
 
     def factor(self, coverage: float, n_draws: int | None = None) -> float:
         """Standard deviations on either side of the mean that cover the truth so often.
 
         A standard deviation of few draws is itself uncertain, which makes ratios large now and
         then; as with Student's t, that is taken out for a posterior of `n_draws` draws. Never
-        less than without calibration: a fit is smoother than what it was fitted to, so that
-        simulation sees some of the bias of a learner that smooths (a forest), but not all.
+        less than without calibration.
         """
         draws = self.n_draws if n_draws is None else n_draws
-        ours, theirs = t.ppf((1 + coverage) / 2, [draws - 1, self.n_draws - 1])
-        seen = np.quantile(np.concatenate(self.ratios), coverage) * ours / theirs
+        ours, theirs = reach_of(coverage, draws), reach_of(coverage, self.n_draws)
+        seen = np.quantile(np.concatenate(self.ratios), coverage) * np.sqrt(ours / theirs)
         return float(max(seen, ours * self.inflation))
 
     def error(self, coverage: float) -> float:
@@ -108,18 +125,20 @@ class Calibration:
         values : array of shape (n_draws, ...)
         coverage : float or sequence of float
         """
-        levels = as_levels(coverage)
-        scaled = on_link_scale(values, self.link, SMALLEST)
-        mean, sd = scaled.mean(axis=0)[..., None], scaled.std(axis=0, ddof=1)[..., None]
-        reach = sd * [self.factor(level, len(values)) for level in levels]
-        bounds = np.stack([mean - reach, mean + reach], axis=-2)
-        bounds = off_link_scale(bounds, self.link)
+        reaches = [self.factor(level, len(values)) for level in as_levels(coverage)]
+        bounds = centred_interval(values, reaches, self.link, self.start, self.pooled, SHARE)
         return np.asarray(bounds[..., 0] if np.ndim(coverage) == 0 else bounds)
+
+    def spread(self, values: Array) -> Array:
+        """Draws spread around their mean as far as calibrated 90 % intervals reach."""
+        factor = self.factor(0.9, len(values)) / reach_of(0.9, len(values))
+        return inflate(values, factor, self.link, self.start)
 
     def __str__(self) -> str:
         return (
-            f"{len(self.ratios)} simulated data sets of {self.n_draws} draws: 90 % intervals reach "
-            f"{self.factor(0.9):.2f} sd (standard error {self.error(0.9):.2f}; a normal one 1.64)"
+            f"{len(self.ratios)} simulated data sets of {self.n_draws} draws, simulated from "
+            f"{self.truth}: 90 % intervals reach {self.factor(0.9):.2f} sd (standard error "
+            f"{self.error(0.9):.2f}; a normal one 1.64)"
         )
 
 
@@ -154,12 +173,12 @@ def calibrate(
     on_error: OnError = "report",
     progress: bool | None = None,
 ) -> Calibration:
-    """Simulate data sets from the first fit, and compare the posterior of each with it.
+    """Simulate data sets from a likely truth, and compare the posterior of each with it.
 
     Parameters
     ----------
     posterior : Posterior
-        Of the real data; its first fit is taken as the truth.
+        Of the real data.
     data : Data
         The real data.
     draw : callable
@@ -173,11 +192,14 @@ def calibrate(
     n_sets = usual if n_sets is None else _checked_sets(n_sets)
     rng = Seeds(posterior.provenance.seed).calibration()
     seeds = [integer_seed(rng) for _ in range(n_sets)]
-    chunks = as_chunks(posterior.algorithm)
+    chunks, points = as_chunks(posterior.algorithm), _points(data, rng)
+    (truth, start), spent = timed_on_one_thread(
+        lambda: (likely_truth(chunks, posterior.first, data, rng), _start(posterior, points))
+    )
     found = gather(
         JoblibExecutor(n_jobs, chunks.traits.runs_in),
-        _ratios_of_simulated,
-        _Simulation(chunks, posterior.first, data, draw, n_draws),
+        _simulated,
+        _Simulation(chunks, truth, data, points, draw, n_draws, start),
         seeds,
         on_error=on_error,
         seconds_per_item=posterior.provenance.seconds["per_draw"] * n_draws,
@@ -194,9 +216,32 @@ def calibrate(
             DrawWarning,
             stacklevel=4,
         )
-    seconds = sum(each.seconds for each in done)
-    seen = tuple(found.done[seed].value for seed in seeds if seed in found.done)
-    return Calibration(seen, posterior.link, n_draws, posterior.inflation, seconds)
+    seen = [found.done[seed].value for seed in seeds if seed in found.done]
+    pooled = np.mean([variance.mean(axis=0) for _, variance in seen], axis=0)
+    if posterior.link == "logit":  # classes have one scale
+        pooled = pooled.mean()
+    return Calibration(
+        tuple(ratios(error, variance, pooled) for error, variance in seen),
+        posterior.link,
+        n_draws,
+        posterior.inflation,
+        spent + sum(each.seconds for each in done),
+        pooled,
+        start,
+        truth.words,
+    )
+
+
+def _start(posterior: Posterior, points: Table) -> float:
+    """Half an effective observation, for log-odds; see the top of this file."""
+    if posterior.link != "logit":
+        return SMALLEST
+    draws = posterior.predict(points if posterior.kept_at is None else posterior.kept_at)
+    mean, spread = draws.mean(axis=0), draws.var(axis=0, ddof=1).sum()
+    if spread == 0:
+        return posterior.start
+    effective = np.clip(np.sum(mean * (1 - mean)) / spread, 1.0, posterior.provenance.n)
+    return float(0.5 / effective)
 
 
 def _checked_sets(n_sets: Any) -> int:
@@ -214,15 +259,19 @@ class _Simulation:
     """What all simulated data sets share."""
 
     algorithm: ChunkAlgorithm
-    truth: Any
+    truth: Truth
     data: Data
+    points: Table
     draw: Draw
     n_draws: int
+    start: float
 
     def data_set(self, rng: Rng) -> tuple[Any, Data]:
         """Outcomes of the truth at the real inputs, of two classes at least."""
         for _ in range(MOST_TRIES):
-            again, simulated = self.algorithm.simulate(self.truth, self.data, rng)
+            again, simulated = self.algorithm.simulate(
+                lambda x: self.truth.sample(x, rng), self.data
+            )
             if len(np.unique(simulated.y)) > 1:
                 return again, simulated
         raise ValueError(
@@ -231,8 +280,8 @@ class _Simulation:
         )
 
 
-def _ratios_of_simulated(simulation: _Simulation, seed: int) -> Array:
-    """Ratios at the points of one simulated data set."""
+def _simulated(simulation: _Simulation, seed: int) -> tuple[Array, Array]:
+    """Error of the mean and variance of the draws, at the points of one simulated data set."""
     rng = np.random.default_rng(seed)
     again, simulated = simulation.data_set(rng)
     draws = simulation.draw(
@@ -243,10 +292,11 @@ def _ratios_of_simulated(simulation: _Simulation, seed: int) -> Array:
         on_error="raise",
         progress=False,
     )
-    points, link = _points(simulation.data, rng), draws.link
-    (truth,) = simulation.algorithm.predict([simulation.truth], points)
-    known = on_link_scale(truth, link, SMALLEST)
-    return ratios(known, on_link_scale(draws.predict(points), link, SMALLEST))
+    link, start = draws.link, simulation.start
+    values = draws.predict(simulation.points)
+    truth = on_link_scale(simulation.truth.values(simulation.points), link, start)
+    error = np.abs(truth - on_link_scale(values.mean(axis=0), link, start))
+    return error, on_link_scale(values, link, start).var(axis=0, ddof=1)
 
 
 def _points(data: Data, rng: Rng) -> Table:
@@ -256,15 +306,15 @@ def _points(data: Data, rng: Rng) -> Table:
     return data.select(np.sort(rng.choice(len(data.y), MOST_POINTS, replace=False))).x
 
 
-def ratios(truth: Array, values: Array) -> Array:
-    """Distance of the draws' mean from the truth, in their standard deviations, sorted.
+def ratios(error: Array, variance: Array, pooled: Any) -> Array:
+    """Errors in standard deviations, a fifth of whose squares is pooled, sorted.
 
     Examples
     --------
-    >>> ratios(np.array([2.0, 0.0]), np.array([[-1.0, 0.0], [1.0, 0.0]])).round(3).tolist()
-    [0.0, 1.414]
+    >>> ratios(np.array([2.0, 0.0]), np.array([1.0, 1.0]), 1.0).tolist()
+    [0.0, 2.0]
     """
-    error, sd = np.abs(truth - values.mean(axis=0)), values.std(axis=0, ddof=1)
+    sd = np.sqrt((1 - SHARE) * variance + SHARE * pooled)
     # draws that all agree with the truth are no reason for a wide interval
     apart = np.where(error > 0, LARGEST_RATIO, 0.0)
     return np.sort(np.divide(error, sd, out=apart, where=sd > 0), axis=None)

@@ -199,8 +199,11 @@ class PosteriorClassifier(ClassifierMixin, PosteriorEstimator):  # type: ignore[
         return self._credible_interval(X, coverage, adjust)
 
     def predict_uncertainty(self, X: Any) -> Uncertainty:
-        """Split the entropy of each prediction into aleatoric and epistemic parts."""
-        draws = self.posterior_predictions(X)
+        """Split the entropy of each prediction into aleatoric and epistemic parts.
+
+        The draws are spread as far as the intervals of `predict_interval` reach.
+        """
+        draws = self._spread_predictions(self._new_table(X))
         total = entropy(draws.mean(axis=0), axis=1)
         aleatoric = entropy(draws, axis=2).mean(axis=0)
         # Jensen's inequality says >= 0; equal draws may miss it by rounding error.

@@ -161,6 +161,16 @@ class PosteriorEstimator(MetaEstimatorMixin, BaseEstimator):  # type: ignore[mis
             return self.calibration_.interval(self.posterior_.predict(table), coverage)
         return self.posterior_.interval(table, coverage, adjust=adjust)
 
+    def _spread_predictions(self, table: Table) -> NDArray[np.float64]:
+        """Predictions of all draws, spread as far as intervals reach: one story for both."""
+        draws = self.posterior_.predict(table)
+        if self.calibration_ is None or len(draws) < 2:
+            return self.posterior_.spread(draws)
+        spread = self.calibration_.spread(draws)
+        if self.posterior_.link != "logit":
+            return spread
+        return np.asarray(spread / spread.sum(axis=-1, keepdims=True))
+
     def _chosen_schedule(self, algorithm: Any, data: Data, run: dict[str, Any]) -> Schedule:
         if self.schedule is None:
             return as_chunks(algorithm).traits.schedule(self.n_refits)

@@ -163,7 +163,19 @@ def _calibration_of(manifest: Record, read: Read) -> Calibration | None:
         record.whole("n_draws", 2),
         record.number("inflation", 1.0),
         record.number("seconds"),
+        _pooled_of(record.get("pooled")),
+        record.number("start", 0.0, 1.0),
+        record.text("truth"),
     )
+
+
+def _pooled_of(value: Any) -> Any:
+    """One variance, or one for each output."""
+    several = value if isinstance(value, list) else [value]
+    right = all(isinstance(each, int | float) and 0 <= each < np.inf for each in several)
+    if not right or not several:
+        raise FileRefused("its calibration has a pooled variance that is none.")
+    return np.asarray(value, dtype=np.float64)
 
 
 def _conformal_of(record: Record, read: Read) -> Any:

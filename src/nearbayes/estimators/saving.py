@@ -115,8 +115,8 @@ def _calibration_record(calibration: Calibration | None, members: Members) -> An
     if calibration is None:
         return None
     ratios = [members.add("arrays", array_bytes(each), "npy") for each in calibration.ratios]
-    plain = {key: value for key, value in vars(calibration).items() if key != "ratios"}
-    return {**plain, "ratios": ratios}
+    plain = {k: v for k, v in vars(calibration).items() if k not in ("ratios", "pooled")}
+    return {**plain, "ratios": ratios, "pooled": np.asarray(calibration.pooled).tolist()}
 
 
 def _conformal_record(layer: Any, members: Members) -> Any:

@@ -57,6 +57,14 @@ EXACT_WITH_MEANS = (
     Ridge,
     TweedieRegressor,
 )
+# Parameters that weigh classes in some library, and the value that changes nothing.
+CLASS_WEIGHTS: dict[str, Any] = {
+    "class_weight": None,
+    "scale_pos_weight": 1,
+    "is_unbalance": False,
+    "class_weights": None,
+    "auto_class_weights": "None",
+}
 LINEAR = (LinearRegression, Ridge, BayesianRidge, ARDRegression)
 # Few parameters and small default penalties: intervals of these cover without calibration.
 LITTLE_BIAS = (*EXACT_WITH_WEIGHTS, *LINEAR)
@@ -132,6 +140,12 @@ class EstimatorFit:
     def is_linear(self) -> bool:
         """Whether predictions are linear in the outcomes, so that rows have a leverage."""
         return isinstance(self.last, LINEAR)
+
+    @property
+    def has_class_weights(self) -> bool:
+        """Whether the estimator weighs classes, and so predicts other shares than it sees."""
+        params = self.last.get_params(deep=False)
+        return any(params.get(name) not in (None, plain) for name, plain in CLASS_WEIGHTS.items())
 
     @property
     def is_boosted(self) -> bool:

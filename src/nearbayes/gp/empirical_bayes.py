@@ -78,12 +78,6 @@ class EmpiricalBayesAlgorithm(ChunkAlgorithm):
         prepared = replace(self, scaling=scaling, n_rows=len(y))
         return prepared, replace(data, y=_with_squares(scaling.outcomes(y)))
 
-    def simulate(self, truth: Fitted, data: Data, rng: Rng) -> tuple[EmpiricalBayesAlgorithm, Data]:
-        """Data at the real inputs with outcomes drawn from a fitted model."""
-        mean, _, noise = self._predicted([truth], _values(data.x)[None])
-        outcomes = mean[0] + np.sqrt(noise[0]) * rng.standard_normal(mean.shape[1])
-        return self, replace(data, y=outcomes)
-
     def fit(self, data: Sequence[Data], streams: Streams) -> list[Fitted]:
         """First fits: one search for all draws that start alike and have the same data."""
         n_columns = _values(data[0].table).shape[1]

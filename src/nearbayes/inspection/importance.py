@@ -142,10 +142,10 @@ def permutation_importances(model: Fitted, X: Any, y: NDArray[Any], rng: Rng) ->
     table, seen, shuffled = take(whole, rows), y[rows], rng.permutation(len(rows))
 
     def losses(models: Sequence[Any], inputs: Table) -> Array:
-        predicted = [posterior.algorithm.predict(fitted, inputs) for fitted in models]
+        predicted = posterior.chunks.predict(models, inputs)
         if is_classifier:
             return np.array([brier(seen, each) for each in predicted])
-        return np.asarray(np.sqrt(np.mean((seen - np.stack(predicted)) ** 2, axis=1)))
+        return np.asarray(np.sqrt(np.mean((seen - predicted) ** 2, axis=1)))
 
     def rises(models: Sequence[Any], columns: NDArray[np.intp]) -> Array:
         after = [losses(models, with_column(table, j, table, shuffled)) for j in columns]

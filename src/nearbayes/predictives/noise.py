@@ -26,7 +26,7 @@ from nearbayes.fits.estimator_fit import EstimatorFit, has_no_missing
 from nearbayes.predictives.positive import COUNTS, GAMMA, PowerNoise, check_positive
 from nearbayes.predictives.predictive import Empirical, Frozen, Normal, Predictive, Simulated
 
-__all__ = ["Noise", "NoiseName", "learn_noise", "out_of_fold"]
+__all__ = ["Noise", "NoiseName", "learn_noise", "not_normal", "out_of_fold"]
 
 Array = NDArray[np.float64]
 NoiseName = Literal[
@@ -66,6 +66,10 @@ class GaussianNoise:
         """Second moments of out-of-fold residuals."""
         return cls(_second_moment(residuals, weights))
 
+    def scaled(self, factor: float) -> GaussianNoise:
+        """The same noise, larger or smaller."""
+        return GaussianNoise(factor**2 * self.covariance)
+
     def around(self, estimator: Any, x: Table, mean: Array) -> Normal:
         """N(mean, covariance)."""
         sd = np.sqrt(np.diag(self.covariance))
@@ -98,6 +102,10 @@ class ResidualNoise:
         shares = weights / weights.sum()
         centred = residuals - shares @ residuals
         return cls(centred, shares)
+
+    def scaled(self, factor: float) -> ResidualNoise:
+        """The same noise, larger or smaller."""
+        return replace(self, residuals=factor * self.residuals)
 
     def around(self, estimator: Any, x: Table, mean: Array) -> Empirical:
         """Mean plus a residual."""
@@ -228,7 +236,7 @@ def learn_noise(
     residuals = (
         linear_residuals(fitting, data, rng) if linear else data.y - out_of_fold(fitting, data, rng)
     )
-    if noise == "residual" or (noise == "auto" and _not_normal(residuals, data.counts)):
+    if noise == "residual" or (noise == "auto" and not_normal(residuals, data.counts)):
         return ResidualNoise.learned(residuals, data.counts)
     if noise == "heteroscedastic":
         return HeteroscedasticNoise.learned(fitting, data, residuals, rng)
@@ -318,7 +326,7 @@ def _check_has_distribution(estimator: Any) -> None:
         )
 
 
-def _not_normal(residuals: Array, weights: Array) -> bool:
+def not_normal(residuals: Array, weights: Array) -> bool:
     """Whether the Jarque-Bera test rejects normal residuals for any output.
 
     With few rows it seldom does, and a normal is then safer than quantiles of a few residuals.

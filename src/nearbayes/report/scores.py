@@ -172,7 +172,7 @@ def _infinite_difference(
 def _class_losses(held: HeldOut, baselines: Mapping[str, Any]) -> dict[str, Losses]:
     if not held.is_classifier:
         return {}
-    base = held.posterior.algorithm.predict(held.posterior.first, held.table)
+    (base,) = held.posterior.chunks.predict([held.posterior.first], held.table)
     probabilities = {OURS: held.mean, BASE: base}
     for name, other in baselines.items():
         _check_kind(name, other, PosteriorClassifier)
@@ -224,7 +224,7 @@ def _losses_of(held: HeldOut, model: PosteriorRegressor, rng: Rng) -> Losses:
 def _base_losses(held: HeldOut, rng: Rng) -> Losses:
     """Losses of the first fit with its noise, without epistemic uncertainty."""
     table, y = take(held.table, held.scored), held.y[held.scored]
-    predictive = held.posterior.algorithm.predictive(held.posterior.first, table)
+    (predictive,) = held.posterior.chunks.predictives([held.posterior.first], table)
     samples = mixture_samples([predictive], Rows.every(table), N_SAMPLES, rng)
     losses = {
         "crps": crps_samples(y, samples, fair=True, mean=False),

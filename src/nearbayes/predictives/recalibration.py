@@ -1,0 +1,151 @@
+r"""Recalibration: labels are imputed from what the data say, not from an over-confident fit.
+
+A flexible classifier is surer at the rows it was fitted to than it has reason to be, and one with
+class weights says other probabilities than it sees. Labels imputed from such probabilities repeat
+the error at every refit. So they are imputed from
+
+.. math:: \mathrm{softmax}(a \log \tilde p + b), \quad \tilde p = \frac{n p + 1/2}{n + K/2},
+
+where the slope a is the maximum likelihood one for out-of-fold predictions, and the shifts b make
+the mean of imputed probabilities over the real rows the frequencies of the classes. This is to
+classes what noise from out-of-fold residuals is to numbers (`noise.py`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import minimize
+from scipy.special import log_softmax, softmax
+from sklearn.model_selection import KFold, StratifiedKFold
+
+from nearbayes.core.data import Data
+from nearbayes.core.seeds import integer_seed
+from nearbayes.core.tables import Table
+
+__all__ = ["Recalibration", "learn_recalibration"]
+
+Array = NDArray[np.float64]
+Rng = np.random.Generator
+N_FOLDS = 5
+PULL = 1.0  # rows that the identity is worth, against few or separable rows
+MOST_ROUNDS, CLOSE = 200, 1e-6
+
+
+@dataclass(frozen=True)
+class Recalibration:
+    """A slope and shifts for the logarithms of class probabilities.
+
+    Attributes
+    ----------
+    slope : float
+        Below 1 for a fit that is too sure of itself.
+    shift : array of shape (n_classes,)
+    n : float
+        Real rows: probabilities are kept half a row away from 0.
+
+    Examples
+    --------
+    >>> plain = Recalibration(1.0, np.zeros(2), n=100.0)
+    >>> plain.applied(np.array([[0.0, 1.0]])).round(3).tolist()
+    [[0.005, 0.995]]
+    """
+
+    slope: float
+    shift: Array
+    n: float
+
+    def applied(self, probabilities: Array) -> Array:
+        """Probabilities to impute labels from, shape (n_rows, n_classes)."""
+        return np.asarray(softmax(self.slope * _logs(probabilities, self.n) + self.shift, axis=1))
+
+
+def learn_recalibration(
+    fit: Callable[[Data, Rng], Any],
+    predict: Callable[[Any, Table], Array],
+    data: Data,
+    n_classes: int,
+    rng: Rng,
+    *,
+    with_slope: bool = True,
+) -> Recalibration:
+    """Learn slope and shifts from real rows.
+
+    Parameters
+    ----------
+    fit, predict : callable
+        ``fit(data, rng)`` gives a model, ``predict(model, x)`` its probabilities.
+    data : Data
+        Real rows with class codes.
+    n_classes : int
+    rng : numpy.random.Generator
+    with_slope : bool
+        Whether to learn the slope; 1 otherwise, for linear models and for models with class
+        weights, of which shifts undo most.
+    """
+    slope = 1.0
+    if with_slope:
+        logs = _out_of_fold_logs(fit, predict, data, n_classes, rng)
+        slope = _most_likely_slope(logs, data.y, data.counts)
+    fitted = _logs(predict(fit(data, rng), data.x), data.n)
+    return Recalibration(slope, _matched_shift(slope * fitted, data, n_classes), data.n)
+
+
+def _logs(probabilities: Array, n: float) -> Array:
+    """Logarithms of probabilities, half a row away from 0."""
+    n_classes = probabilities.shape[1]
+    return np.asarray(np.log((n * probabilities + 0.5) / (n + 0.5 * n_classes)))
+
+
+def _out_of_fold_logs(
+    fit: Callable[[Data, Rng], Any],
+    predict: Callable[[Any, Table], Array],
+    data: Data,
+    n_classes: int,
+    rng: Rng,
+) -> Array:
+    """Logarithms of probabilities of rows by models that were not fitted to them."""
+    n = len(data.y)
+    seen = np.bincount(data.y)
+    kind = StratifiedKFold if seen[seen > 0].min() >= N_FOLDS else KFold
+    folds = kind(min(N_FOLDS, n), shuffle=True, random_state=integer_seed(rng))
+    logs = np.empty((n, n_classes))
+    for train, test in folds.split(np.zeros(n), data.y):
+        kept = data.select(train)
+        logs[test] = _logs(predict(fit(kept, rng), data.select(test).x), kept.size)
+    return logs
+
+
+def _most_likely_slope(logs: Array, y: NDArray[np.intp], weights: Array) -> float:
+    """Maximum likelihood of slope and shifts; a ridge on both pulls to the identity."""
+    n_classes = logs.shape[1]
+    one_hot = np.eye(n_classes)[y]
+
+    def loss(parameters: Array) -> tuple[float, Array]:
+        slope, shift = np.exp(parameters[0]), parameters[1:]
+        scores = slope * logs + shift
+        missed = weights[:, None] * (softmax(scores, axis=1) - one_hot)
+        value = -np.sum(weights[:, None] * one_hot * log_softmax(scores, axis=1))
+        gradient = np.append(slope * np.sum(missed * logs), missed.sum(axis=0))
+        return value + PULL * np.sum(parameters**2) / 2, gradient + PULL * parameters
+
+    found = minimize(loss, np.zeros(1 + n_classes), jac=True, method="L-BFGS-B")
+    return float(np.exp(found.x[0]))
+
+
+def _matched_shift(scores: Array, data: Data, n_classes: int) -> Array:
+    """Shifts with which mean probabilities are the frequencies of the classes."""
+    weights = data.counts / data.size
+    wanted = np.bincount(data.y, data.counts, minlength=n_classes)
+    frequencies = np.log((wanted + 0.5) / (wanted + 0.5).sum())
+    shift = np.zeros(n_classes)
+    for _ in range(MOST_ROUNDS):
+        gap = frequencies - np.log(weights @ softmax(scores + shift, axis=1))
+        shift = shift + gap
+        if np.abs(gap).max() < CLOSE:
+            break
+    return shift
