@@ -154,6 +154,13 @@ for _line in (
         example="nearbayes.fits.lightgbm_fit:example",
     ),
     Family(
+        name="catboost",  # no file format: CatBoost's own would reach its parser unchecked
+        types=("catboost.CatBoostClassifier", "catboost.CatBoostRegressor"),
+        fit="nearbayes.fits.catboost_fit:CatBoostFit",
+        extra="catboost",
+        example="nearbayes.fits.catboost_fit:example",
+    ),
+    Family(
         name="autogluon",
         types=("autogluon.TabularPredictor",),
         subclasses=True,  # they have the same `fit` in our hands

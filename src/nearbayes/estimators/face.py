@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import os
 import warnings
 from abc import abstractmethod
@@ -34,6 +35,7 @@ from nearbayes.core.tables import Table, as_table
 from nearbayes.estimators.calibration import Calibration, CalibrationError, calibrate, differ
 from nearbayes.estimators.saving import save
 from nearbayes.estimators.tuning import choose_schedule
+from nearbayes.fits.estimator_fit import unfitted
 
 __all__ = ["Method", "PosteriorEstimator"]
 
@@ -268,6 +270,14 @@ class PosteriorEstimator(MetaEstimatorMixin, BaseEstimator):  # type: ignore[mis
         """The fitted estimator of every draw."""
         check_is_fitted(self, "posterior_")
         return list(self.posterior_.draws)
+
+    def __sklearn_clone__(self) -> Self:
+        """An unfitted copy, also where scikit-learn cannot clone the estimator."""
+        bare = copy.copy(self)
+        bare.estimator = None
+        cloned: Self = super(PosteriorEstimator, bare).__sklearn_clone__()
+        cloned.estimator = unfitted(self.estimator)
+        return cloned
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -76,6 +76,11 @@ def _check_type(model: Any, trusted: Collection[str]) -> None:
             "AutoGluon stores its models in folders, as pickles. Fit with predict_on=X to save "
             "only the predictions"
         )
+    elif _library(model) == "catboost":
+        advice = (
+            "CatBoost's own files would be read by a parser that does not check them. Fit with "
+            "predict_on=X to save only the predictions"
+        )
     else:
         advice = (
             "fit with predict_on=X to save only the predictions, or, if you know that it is "

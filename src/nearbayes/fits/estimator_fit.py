@@ -6,6 +6,7 @@ of table that the user passed.
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -39,10 +40,10 @@ from nearbayes.core.tables import Table
 from nearbayes.fits.losses import variance_power
 from nearbayes.fits.targets import row_weights
 
-__all__ = ["EstimatorFit", "boosted_schedule", "has_no_missing"]
+__all__ = ["EstimatorFit", "boosted_schedule", "has_no_missing", "unfitted"]
 
-WEIGHTED_BOOSTING = ("catboost", "lightgbm", "xgboost")
-BOOSTING_LIBRARIES = (*WEIGHTED_BOOSTING, "ngboost")
+WEIGHTED_BOOSTING = ("lightgbm", "xgboost")
+BOOSTING_LIBRARIES = (*WEIGHTED_BOOSTING, "catboost", "ngboost")
 HISTOGRAM_BOOSTING = (HistGradientBoostingClassifier, HistGradientBoostingRegressor)
 # Estimators for which weights are equivalent to repeated rows. Others may accept weights, but count
 # rows in minimum leaf sizes, subsamples or inner splits, so weights would change what they learn.
@@ -208,7 +209,10 @@ class EstimatorFit:
                 yield full, parts[owner]
 
     def _of_catboost(self, name: str, alias: str | None = None) -> Iterator[str]:
-        """Full names of a CatBoost parameter; CatBoost lists only those that the user set."""
+        """Full names of a CatBoost parameter, of CatBoost alone or as a part of the estimator.
+
+        CatBoost lists only the parameters that the user set.
+        """
         for prefix, part in {"": self.estimator, **self.estimator.get_params(deep=True)}.items():
             if _library(part) == "catboost" and alias not in part.get_params():
                 yield f"{prefix}__{name}".removeprefix("__")
@@ -259,7 +263,8 @@ class EstimatorFit:
         """A clone with a seed, one thread, and minimum leaf sizes multiplied by `growth`."""
         seeds, threads = dict.fromkeys(self.seed_names, seed), dict.fromkeys(self.thread_names, 1)
         leaves = {name: round(growth * size) for name, size in self.leaf_sizes.items()}
-        return clone(self.estimator).set_params(**seeds, **threads, **leaves)
+        files = dict.fromkeys(self._of_catboost("allow_writing_files"), False)
+        return unfitted(self.estimator).set_params(**seeds, **threads, **leaves, **files)
 
     def _weights(self, data: Data) -> dict[str, NDArray[np.float64]]:
         """Sample weights as an argument of `fit`; empty if there are none."""
@@ -268,6 +273,28 @@ class EstimatorFit:
         if self.normalises_weights and data.size != data.n:
             return {self.weight_name: row_weights(data)}
         return {} if data.count is None else {self.weight_name: data.count}
+
+
+def unfitted(estimator: Any) -> Any:
+    """An unfitted copy of an estimator; a plain copy of anything else.
+
+    CatBoost lists copies of its parameters, so scikit-learn's `clone` takes lists among them, such
+    as ``cat_features=[0]``, for changed ones and refuses; CatBoost is then made anew, and copied
+    where it is a part of another estimator.
+
+    Examples
+    --------
+    >>> unfitted(Ridge(alpha=3.0).fit([[0], [1]], [0, 1]))
+    Ridge(alpha=3.0)
+    """
+    try:
+        return clone(estimator, safe=False)
+    except RuntimeError:
+        if _library(estimator) == "catboost":
+            return type(estimator)(**estimator.get_params())
+        if not any(_library(part) == "catboost" for part in estimator.get_params().values()):
+            raise
+        return copy.deepcopy(estimator)
 
 
 def boosted_schedule(n_refits: int | None) -> Schedule:

@@ -14,6 +14,7 @@ regularised less than the first fit, although imputed rows hold no new informati
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -22,7 +23,7 @@ from numpy.typing import ArrayLike, NDArray
 from nearbayes.core.data import Data
 from nearbayes.core.tables import n_rows
 
-__all__ = ["class_codes", "class_weights", "mean_targets", "row_weights"]
+__all__ = ["class_codes", "class_weights", "mean_targets", "row_weights", "with_every_class"]
 
 Array = NDArray[np.float64]
 
@@ -90,3 +91,23 @@ def class_codes(labels: ArrayLike, classes: NDArray[Any], name: str) -> NDArray[
             "rows of these classes to the training data."
         )
     return np.array([code[label] for label in given], dtype=np.intp)
+
+
+def with_every_class(data: Data, n_classes: int) -> Data:
+    """Add a row of weight 0 for each class without one, for libraries that need all classes.
+
+    Examples
+    --------
+    >>> data = with_every_class(Data.of(np.zeros((2, 1)), [0, 2]), 3)
+    >>> data.y.tolist(), data.count.tolist()
+    ([0, 2, 1], [1.0, 1.0, 0.0])
+    """
+    lost = np.setdiff1d(np.arange(n_classes), data.y)
+    if not len(lost):
+        return data
+    return replace(
+        data,
+        index=np.concatenate([data.positions, np.repeat(data.positions[:1], len(lost))]),
+        y=np.concatenate([data.y, lost]),
+        count=np.concatenate([data.counts, np.zeros(len(lost))]),
+    )

@@ -25,7 +25,7 @@ from nearbayes.core.data import Counts, Data
 from nearbayes.core.tables import Table, categories, check_categories
 from nearbayes.fits.binned import Binned, refit_bins
 from nearbayes.fits.estimator_fit import EstimatorFit
-from nearbayes.fits.targets import class_codes, class_weights, mean_targets
+from nearbayes.fits.targets import class_codes, class_weights, mean_targets, with_every_class
 from nearbayes.fits.xgboost_checks import check_outcomes, check_params
 
 __all__ = ["XGBoostFit"]
@@ -140,7 +140,7 @@ class XGBoostFit(EstimatorFit):
     def _fit_rows(self, data: Data, seed: int, labels: NDArray[Any] | None) -> Any:
         """Fit repeated rows with the estimator's own `fit`."""
         model = self.configured(seed)
-        rows = data if labels is None else _with_every_class(data, len(labels))
+        rows = data if labels is None else with_every_class(data, len(labels))
         y = rows.y if labels is None else labels[rows.y]
         objective = model.objective
         if callable(objective):
@@ -301,19 +301,6 @@ def _loaded(model: Any, booster: xgboost.Booster) -> Any:
     if model.device is not None:
         model.get_booster().set_param({"device": model.device})
     return model
-
-
-def _with_every_class(data: Data, n_classes: int) -> Data:
-    """Add a row of weight 0 for each missing class, because XGBoost needs all classes."""
-    lost = np.setdiff1d(np.arange(n_classes), data.y)
-    if not len(lost):
-        return data
-    return replace(
-        data,
-        index=np.concatenate([data.positions, np.repeat(data.positions[:1], len(lost))]),
-        y=np.concatenate([data.y, lost]),
-        count=np.concatenate([data.counts, np.zeros(len(lost))]),
-    )
 
 
 def _weighted(objective: Callable[..., Any]) -> Callable[..., Any]:
