@@ -25,15 +25,21 @@ def write_report(records: Records, folder: Path) -> None:
     parts = [
         "# Classification: results",
         _what_was_done(frame),
-        *_main_tables(frame),
+        *posterior_tables(frame, MAIN),
+        "![scatter](nll_scatter.png)",
+        "![ranks](critical_differences.png)",
         *_published(frame),
         *_stochastic(frame),
         *_peers(frame),
         "## Every data set\n\nMean test NLL over splits; `splits` counts those with all methods.",
-        markdown(_every_row(frame)),
+        markdown(every_data_set(frame, MAIN, (*STOCHASTIC, *PEERS))),
     ]
     save_report(folder, parts, frame)
-    _pictures(by_data_set(frame, "nll", _complete(frame, MAIN)), folder)
+    scores = by_data_set(frame, "nll", _complete(frame, MAIN))
+    save_scatter(scores, folder)
+    figure, ax = plt.subplots(figsize=(8, 2.2))
+    critical_differences(scores, ax)
+    save(figure, folder / "critical_differences.png")
 
 
 def _what_was_done(frame: pd.DataFrame) -> str:
@@ -48,23 +54,22 @@ def _what_was_done(frame: pd.DataFrame) -> str:
     )
 
 
-def _main_tables(frame: pd.DataFrame) -> list[str]:
-    methods = _complete(frame, MAIN)
+def posterior_tables(frame: pd.DataFrame, main: tuple[str, ...]) -> list[str]:
+    """Means and ranks of the methods, and one-sided Wilcoxon tests of ours against the others."""
+    methods = _complete(frame, main)
     others = [name for name in methods if name != OURS]
     return [
         "## Posteriors of XGBoost",
         markdown(summary(frame, METRICS, methods)),
-        _unfinished(frame),
+        _unfinished(frame, main),
         "Test NLL:",
         markdown(against(frame, "nll", OURS, others)),
         markdown(against(frame, "nll", "bootstrap", ["base"])),
-        "![scatter](nll_scatter.png)",
-        "![ranks](critical_differences.png)",
     ]
 
 
-def _unfinished(frame: pd.DataFrame) -> str:
-    left = [name for name in MAIN if name not in _complete(frame, MAIN)]
+def _unfinished(frame: pd.DataFrame, main: tuple[str, ...]) -> str:
+    left = [name for name in main if name not in _complete(frame, main)]
     return f"Not yet measured on every split: {', '.join(left)}." if left else ""
 
 
@@ -131,10 +136,13 @@ def _against_peers(frame: pd.DataFrame, peers: list[str], title: str) -> list[st
     ]
 
 
-def _every_row(frame: pd.DataFrame) -> pd.DataFrame:
-    names = _measured(frame, (*MAIN, *STOCHASTIC, *PEERS))
+def every_data_set(
+    frame: pd.DataFrame, main: tuple[str, ...], further: tuple[str, ...] = ()
+) -> pd.DataFrame:
+    """Mean NLL over splits; splits are counted that have all main methods."""
+    names = _measured(frame, (*main, *further))
     means = frame.pivot_table(index="data_set", columns="method", values="nll")[names]
-    return means.assign(splits=n_splits(frame, _complete(frame, MAIN)))
+    return means.assign(splits=n_splits(frame, _complete(frame, main)))
 
 
 def _measured(frame: pd.DataFrame, methods: tuple[str, ...]) -> list[str]:
@@ -147,11 +155,9 @@ def _complete(frame: pd.DataFrame, methods: tuple[str, ...]) -> list[str]:
     return [name for name in methods if times.get(name, 0) >= times[OURS]]
 
 
-def _pictures(scores: pd.DataFrame, folder: Path) -> None:
+def save_scatter(scores: pd.DataFrame, folder: Path) -> None:
+    """Save ``nll_scatter.png``: ours against the model alone and against bagging."""
     figure, axes = plt.subplots(1, 2, figsize=(9, 4.4), layout="constrained")
     for ax, other in zip(axes, ("base", "bootstrap"), strict=True):
         scatter(scores, other, OURS, "test NLL", ax)
     save(figure, folder / "nll_scatter.png")
-    figure, ax = plt.subplots(figsize=(8, 2.2))
-    critical_differences(scores, ax)
-    save(figure, folder / "critical_differences.png")

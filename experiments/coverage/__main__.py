@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from experiments.coverage.experiment import Coverage
+from experiments.coverage.experiment import Coverage, with_truth_and_size
 from experiments.runner.command_line import run_or_report
 from experiments.runner.records import Records
 from experiments.runner.reports import save_report
@@ -25,9 +25,7 @@ SHOWN = (
 
 def write_report(records: Records, folder: Path) -> None:
     """Write coverage and width by truth and by size."""
-    frame = records.frame()
-    frame[["truth", "n"]] = frame["data_set"].str.extract(r"(.*), n=(\d+)")
-    frame["n"] = frame["n"].astype(int)
+    frame = with_truth_and_size(records.frame())
     ours = frame[frame["method"] == "martingale"]
     parts = [
         "# Coverage of 90 % intervals: results",

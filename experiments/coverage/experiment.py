@@ -7,17 +7,21 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-from scipy.special import expit
+import pandas as pd
 from xgboost import XGBClassifier, XGBRegressor
 
 import nearbayes as nb
-from experiments.coverage.truths import TRUTHS, Truth
+from experiments.coverage.measures import (
+    LEVEL,
+    Array,
+    best_interval,
+    calibration_facts,
+    scored,
+    simulated,
+    uncalibrated_intervals,
+)
+from experiments.coverage.truths import ALL_TRUTHS, TRUTHS, Truth
 from experiments.runner.records import Record, Unit
-from nearbayes.metrics import coverage, width
-
-Array = NDArray[np.float64]
 
 SIZES = (200, 400, 2_000)
 NAMES = tuple(f"{name}, n={n}" for n in SIZES for name in TRUTHS)
@@ -25,8 +29,6 @@ METHODS = ("martingale", "bootstrap", "bart")
 # early stopping on a quarter of the rows chooses the number of rounds
 TREES = {"max_depth": 3, "learning_rate": 0.1, "n_estimators": 500, "early_stopping_rounds": 20}
 VALIDATION = 0.25
-N_POINTS = 500
-LEVEL = 0.9
 
 
 @dataclass(frozen=True)
@@ -51,94 +53,75 @@ class Coverage:
 
     def methods(self, unit: Unit) -> Sequence[str]:
         """BART for regression functions only."""
-        bart = not _truth(unit).is_class
+        bart = not truth_of(unit).is_class
         return [name for name in self.measured if name != "bart" or bart]
 
     def measure(self, unit: Unit, method: str, done: Mapping[str, Record]) -> Record:
         """Simulate data, fit, and measure the coverage of intervals at new points."""
-        truth = _truth(unit)
-        rng = np.random.default_rng(_seed(unit))
-        X = truth.inputs(_n(unit), rng)
-        y = truth.outcomes(X, rng)
-        points = truth.inputs(N_POINTS, rng)
-        known = truth.function(points)
-        if truth.is_class:
-            known = expit(known)
+        truth = truth_of(unit)
+        X, y, points, known = simulated(truth, size_of(unit), seed_of(unit))
         if method == "bart":
             from experiments.coverage.bart import bart_interval  # needs the experiments extra
 
-            return _scored(known, {"raw": bart_interval(X, y, points, LEVEL, unit.split)})
+            return scored(known, {"raw": bart_interval(X, y, points, LEVEL, unit.split)})
         model = _fitted(truth, method, X, y, self.n_draws, unit.split)
         intervals = {
-            "raw": _interval(model, points, adjust=False),
-            "calibrated": _interval(model, points, adjust=True),
+            **uncalibrated_intervals(model, points),
+            "calibrated": best_interval(model, points),
         }
-        if method == "martingale":
-            intervals["inflated"] = _select(model, model.posterior_.interval(points, LEVEL))
-        return {
-            **_scored(known, intervals),
-            "factor": model.calibration_.factor(LEVEL),
-            "factor_error": model.calibration_.error(LEVEL),
-            "cost": 1 + model.calibration_.seconds / _seconds(model),
-        }
+        if method == "bootstrap":  # which leaves nothing out
+            del intervals["inflated"]
+        return {**scored(known, intervals), **calibration_facts(model)}
 
     def data_hash(self, unit: Unit) -> str:
         """No data are read: the seed says it all."""
-        return f"simulated, seed {_seed(unit)}"
+        return f"simulated, seed {seed_of(unit)}"
 
 
 def _name(unit: Unit) -> str:
     return unit.data_set.rpartition(", n=")[0]
 
 
-def _n(unit: Unit) -> int:
+def size_of(unit: Unit) -> int:
+    """Rows of a replication."""
     return int(unit.data_set.rpartition("=")[2])
 
 
-def _truth(unit: Unit) -> Truth:
-    return TRUTHS[_name(unit)]
+def truth_of(unit: Unit) -> Truth:
+    """What a replication is simulated from."""
+    return ALL_TRUTHS[_name(unit)]
 
 
-def _seed(unit: Unit) -> list[int]:
-    return [unit.split, _n(unit), list(TRUTHS).index(_name(unit))]
+def seed_of(unit: Unit) -> list[int]:
+    """Seed of the rows of a replication."""
+    return [unit.split, size_of(unit), list(ALL_TRUTHS).index(_name(unit))]
+
+
+def with_truth_and_size(frame: pd.DataFrame) -> pd.DataFrame:
+    """Records with truth and n in columns of their own."""
+    parts = frame["data_set"].str.extract(r"(.*), n=(\d+)")
+    return frame.assign(truth=parts[0], n=parts[1].astype(int))
 
 
 def _fitted(truth: Truth, method: str, X: Array, y: Array, n_draws: int, seed: int) -> Any:
-    stop = round(VALIDATION * len(y))
     face = nb.PosteriorClassifier if truth.is_class else nb.PosteriorRegressor
-    trees = XGBClassifier(**TREES) if truth.is_class else XGBRegressor(**TREES)
-    return face(
-        trees,
+    model = face(
+        tuned_trees(truth),
         method=method,
         n_draws=n_draws,
         calibration="simulation",
         random_state=seed,
         progress=False,
-    ).fit(X[stop:], y[stop:], eval_set=[(X[:stop], y[:stop])])
+    )
+    return fit_with_stopping(model, X, y)
 
 
-def _interval(model: Any, points: Array, *, adjust: bool) -> Array:
-    kind = {} if hasattr(model, "classes_") else {"kind": "credible"}
-    return _select(model, model.predict_interval(points, LEVEL, adjust=adjust, **kind))
+def tuned_trees(truth: Truth) -> Any:
+    """XGBoost with early stopping."""
+    return XGBClassifier(**TREES) if truth.is_class else XGBRegressor(**TREES)
 
 
-def _select(model: Any, bounds: Array) -> Array:
-    """Bounds of the second class, or of the regression function."""
-    return bounds[:, 1] if hasattr(model, "classes_") else bounds
-
-
-def _seconds(model: Any) -> float:
-    """Time of the draws in one process."""
-    seconds = model.posterior_.provenance.seconds
-    return seconds["per_draw"] * len(model.posterior_) + seconds["first_fit"]
-
-
-def _scored(known: Array, intervals: Mapping[str, Array]) -> Record:
-    return {
-        f"{name} {what}": float(score(*arguments))
-        for name, bounds in intervals.items()
-        for what, score, arguments in (
-            ("coverage", coverage, (known, bounds)),
-            ("width", width, (bounds,)),
-        )
-    }
+def fit_with_stopping(model: Any, X: Array, y: Array) -> Any:
+    """Fit to three quarters of the rows; the first quarter is for early stopping."""
+    stop = round(VALIDATION * len(y))
+    return model.fit(X[stop:], y[stop:], eval_set=[(X[:stop], y[:stop])])

@@ -61,6 +61,10 @@ def _linear(x: Array) -> Array:
     return 1.5 * x[:, 0] - x[:, 1]
 
 
+def _interaction_and_sine(x: Array) -> Array:
+    return 1.5 * x[:, 0] * x[:, 1] + np.sin(2 * x[:, 2])
+
+
 def _normal(sd: float) -> Callable[[Array, np.random.Generator], Array]:
     return lambda x, rng: rng.normal(0.0, sd, len(x))
 
@@ -88,3 +92,5 @@ TRUTHS = {
     "number, heavy tails": Truth(_interactions, noise=_heavy_tailed),
     "number, 20 noise features": Truth(_linear, 22, noise=_normal(1.0)),
 }
+# further ones; those above keep their places, which are part of their seeds
+ALL_TRUTHS = {**TRUTHS, "class, interaction and sine": Truth(_interaction_and_sine)}

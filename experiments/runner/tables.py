@@ -60,6 +60,11 @@ def against(
     return pd.DataFrame(rows).T.rename_axis(f"{method} against")
 
 
+def standard_error(values: pd.Series) -> float:
+    """Standard error of the mean of replications; NaN of one."""
+    return float(values.std(ddof=1) / np.sqrt(len(values)))
+
+
 def markdown(frame: pd.DataFrame, digits: int = 3) -> str:
     """A Markdown table, index first."""
     shown = frame.reset_index()

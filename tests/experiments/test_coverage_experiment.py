@@ -4,13 +4,13 @@ import numpy as np
 import pytest
 from experiments.coverage.__main__ import write_report
 from experiments.coverage.experiment import NAMES, Coverage
-from experiments.coverage.truths import TRUTHS
+from experiments.coverage.truths import ALL_TRUTHS, TRUTHS
 from experiments.runner.run import Runner
 
 
-@pytest.mark.parametrize("name", TRUTHS)
+@pytest.mark.parametrize("name", ALL_TRUTHS)
 def test_outcomes_are_around_the_function(name):
-    truth, rng = TRUTHS[name], np.random.default_rng(0)
+    truth, rng = ALL_TRUTHS[name], np.random.default_rng(0)
     x = truth.inputs(20_000, rng)
     y, f = truth.outcomes(x, rng), truth.function(x)
     mean = 1 / (1 + np.exp(-f)) if truth.is_class else f

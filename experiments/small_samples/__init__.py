@@ -1,0 +1,1 @@
+"""Linear regression in small samples against the exact posterior."""
