@@ -1,10 +1,15 @@
 """Shared by all tests: one thread per process, seeds swept by a variable, small fitted models."""
 
 import os
+from pathlib import Path
 
 # Before NumPy loads: xdist already uses every core.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+# Test processes, and those that tests start, share what any of them has compiled. JAX keys its
+# cache by the program itself, so a change of code is compiled anew.
+os.environ.setdefault("JAX_COMPILATION_CACHE_DIR", f"{Path(__file__).parents[1]}/.pytest_cache/jax")
+os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0.2")
 
 import numpy as np
 import pytest

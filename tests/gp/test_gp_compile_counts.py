@@ -15,10 +15,12 @@ COMPILED = "/jax/core/compile/backend_compile_duration"
 @pytest.fixture(scope="module")
 def compiles():
     counted = []
+    jax.config.update("jax_enable_compilation_cache", False)  # what is fetched is not counted
     jax.monitoring.register_event_duration_secs_listener(
         lambda event, seconds, **_: counted.append(event) if event == COMPILED else None
     )
-    return counted
+    yield counted
+    jax.config.update("jax_enable_compilation_cache", True)
 
 
 ALGORITHMS = {
