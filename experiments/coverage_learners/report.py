@@ -95,16 +95,22 @@ def _goal(value: float, goal: str | tuple[float, float], note: str) -> dict[str,
 
 def _coverage(frame: pd.DataFrame, by: str) -> pd.DataFrame:
     """Mean coverage with its standard error, and the lowest, for one column."""
-    groups = frame.groupby(frame["method"] if by == "learner" else frame[by])
-    table = _coverage_of(groups)
     if by == "learner":
-        table = table.loc[[name for name in LEARNERS if name in table.index]]
+        table = _by_learner(_coverage_of(frame.groupby("method")))
+    else:
+        table = _coverage_of(frame.groupby(by))
     table.loc["all"] = _coverage_of(frame.groupby(np.zeros(len(frame)))).iloc[0]
     return table.rename_axis(by)
 
 
+def _by_learner(table: pd.DataFrame) -> pd.DataFrame:
+    """Rows in the order of the learners."""
+    order = [name for name in LEARNERS if name in table.index]
+    return table.loc[order].rename_axis("learner")
+
+
 def _coverage_of(groups: pd.api.typing.DataFrameGroupBy) -> pd.DataFrame:
-    columns = {f"{kind}": groups[f"{kind} coverage"].mean() for kind in KINDS}
+    columns = {kind: groups[f"{kind} coverage"].mean() for kind in KINDS}
     found = groups["calibrated coverage"]
     return pd.DataFrame(
         {
@@ -120,20 +126,20 @@ def _cells(frame: pd.DataFrame, by: str) -> pd.DataFrame:
     """Calibrated coverage of every learner by n or by truth, with the number of replications."""
     cells = frame.groupby(["method", by])["calibrated coverage"]
     shown = cells.agg(lambda found: f"{found.mean():.3f} ({len(found)})").unstack().fillna("")
-    return shown.reindex([name for name in LEARNERS if name in shown.index]).rename_axis("learner")
+    return _by_learner(shown)
 
 
 def _widths(frame: pd.DataFrame, kind: str) -> pd.DataFrame:
     """Mean widths of one kind of outcome by learner."""
     groups = frame[frame["truth"].str.startswith(kind)].groupby("method")
-    table = groups[[f"{name} width" for name in KINDS]].mean().rename_axis("learner")
+    table = _by_learner(groups[[f"{name} width" for name in KINDS]].mean())
     return table.rename(columns=lambda name: name.removesuffix(" width"))
 
 
 def _oddities(frame: pd.DataFrame) -> pd.DataFrame:
     groups = frame.groupby("method")
     table = groups[[*ODDITIES, "factor", "cost"]].mean()
-    return table.assign(**{"largest cost": groups["cost"].max()}).rename_axis("learner")
+    return _by_learner(table.assign(**{"largest cost": groups["cost"].max()}))
 
 
 def _against_before(frame: pd.DataFrame, folder: Path) -> list[str]:
@@ -156,5 +162,5 @@ def _against_before(frame: pd.DataFrame, folder: Path) -> list[str]:
         f"{', '.join(sorted(both['commit, before'].unique()))}. Where intervals covered at least "
         f"{COVERED} before ({len(covered)} of {len(pairs)} pairs of truth and learner), widths are "
         f"{ratio:.3f} times those before (geometric mean; goal: at most {GOALS['width'][1]:g}).",
-        markdown(table.rename_axis("learner")),
+        markdown(_by_learner(table)),
     ]

@@ -50,6 +50,9 @@ WEIGHTED_LEARNERS: dict[str, Callable[[], Any]] = {
     "LogisticRegression, balanced": lambda: LogisticRegression(class_weight="balanced"),
     "RandomForest, balanced": lambda: RandomForestClassifier(50, class_weight="balanced"),
     "XGBoost, scale_pos_weight": lambda: XGBClassifier(scale_pos_weight=7),
+    "XGBoost, 60 rounds, scale_pos_weight": lambda: XGBClassifier(
+        n_estimators=60, max_depth=3, learning_rate=0.1, scale_pos_weight=7
+    ),
 }
 
 

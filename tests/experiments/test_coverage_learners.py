@@ -58,7 +58,7 @@ def test_oddities_are_counted():
     X, y, points, _ = simulated(truth, 100, 0, n_points=10)
     model = _fitted(truth, "martingale", X, y, 4, 0)
     bounds = best_interval(model, points)
-    bounds[:5] = 0.0
+    bounds[:5] = [1e-4, 1e-4 * (1 + 1e-15)]
     found = oddities(model, points, bounds)
     assert found["excludes prediction"] >= 0.5
     assert found["zero width"] == found["zero width, draws differ"] == 0.5

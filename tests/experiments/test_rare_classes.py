@@ -32,7 +32,7 @@ def test_learners_with_weights_see_only_the_data_for_them():
     cells = {unit: experiment.methods(unit) for unit in experiment.units}
     assert len(cells) == 4 * 6
     for unit, names in cells.items():
-        assert len(names) == (5 if unit.data_set == WEIGHTED else 4)
+        assert len(names) == (6 if unit.data_set == WEIGHTED else 4)
 
 
 def test_every_learner_with_weights_has_some():
