@@ -6,6 +6,7 @@ from ngboost import NGBRegressor
 from scipy import stats
 from sklearn.datasets import load_diabetes
 from sklearn.linear_model import BayesianRidge, LinearRegression, Ridge
+from sklearn.tree import DecisionTreeRegressor
 from xgboost import XGBRegressor
 
 import nearbayes as nb
@@ -173,12 +174,24 @@ def test_the_fits_error_is_not_counted_twice():
     rng = np.random.default_rng(3)
     x = rng.normal(size=(60, 12))
     y = x[:, 0] + rng.normal(size=60)
-    model = nb.PosteriorRegressor(LinearRegression(), n_draws=200, random_state=0).fit(x, y)
+    flexible = {"noise": "gaussian", "calibration": None, "n_draws": 60, "random_state": 0}
+    model = nb.PosteriorRegressor(DecisionTreeRegressor(max_depth=3), **flexible).fit(x, y)
     spread = model.posterior_.predictions(x).std ** 2
     noise = np.mean([draw.noise.covariance[0, 0] for draw in model.posterior_.models])
     assert model.noise_factor_ < 0.95
     total = model.noise_factor_**2 * noise + spread.mean()
     assert total == pytest.approx(noise, rel=0.02)
+
+
+def test_noise_of_a_linear_model_holds_no_error_of_the_fit():
+    rng = np.random.default_rng(3)
+    x = rng.normal(size=(60, 12))
+    y = x[:, 0] + rng.normal(size=60)
+    model = nb.PosteriorRegressor(LinearRegression(), n_draws=50, random_state=0).fit(x, y)
+    assert model.noise_factor_ == 1.0
+    noise = np.mean([draw.noise.covariance[0, 0] for draw in model.posterior_.models])
+    squares = np.sum((y - LinearRegression().fit(x, y).predict(x)) ** 2)
+    assert noise == pytest.approx(squares / (60 - 13 - 2) * (1 + 13 / 120), rel=0.1)
 
 
 def test_the_noise_of_a_function_is_the_users():
