@@ -1,4 +1,4 @@
-"""CatBoost: the user's own settings in every draw, and refits regularised like the first fit."""
+"""CatBoost: the user's own settings in every draw, categories, losses and early stopping."""
 
 import copy
 import random
@@ -95,46 +95,40 @@ def test_weights_are_not_repeated_rows(kind, options):
 
 @pytest.mark.parametrize("scale", [0.5, 2.0])
 def test_catboost_divides_weights_by_their_mean(scale):
-    """So weights that sum to n would not keep the penalty's strength."""
+    """So weights that sum to n do not keep the penalty's strength, as in XGBoost."""
     model = CatBoostRegressor(**SMALL, **QUIET, **FIXED)
     plain, scaled = (model.copy().fit(X, SIGNAL, sample_weight=[w] * N) for w in (1, scale))
     np.testing.assert_allclose(raw(scaled), raw(plain), atol=1e-9)
 
 
-@pytest.mark.parametrize("penalty", [{}, {"l2_leaf_reg": 10.0}, {"reg_lambda": 10.0}], ids=str)
-@pytest.mark.parametrize("kind", [CatBoostClassifier, CatBoostRegressor])
-def test_rows_that_repeat_the_real_ones_change_nothing(kind, penalty):
-    y = THREE if kind is CatBoostClassifier else SIGNAL
-    labels = np.arange(3) if kind is CatBoostClassifier else None
-    fitting = CatBoostFit(kind(**SMALL, **FIXED, **penalty))
-    first, refit = (fitting.fit(data, 0, labels) for data in (Data.of(X, y), grown(y)))
-    np.testing.assert_allclose(raw(refit), raw(first), atol=1e-6)
+def test_weights_and_repeats_differ_by_the_penalty_alone_without_chance():
+    times = 1 + np.arange(N) % 3
+    growth = times.sum() / N
+    model = CatBoostRegressor(**SMALL, **QUIET, **FIXED)
+    weighted = raw(model.copy().fit(X, SIGNAL, sample_weight=times))
+    rows = np.repeat(np.arange(N), times)
+    scaled = model.copy().set_params(l2_leaf_reg=3 * growth).fit(X[rows], SIGNAL[rows])
+    np.testing.assert_allclose(weighted, raw(scaled), atol=1e-6)
+    assert np.abs(weighted - raw(model.copy().fit(X[rows], SIGNAL[rows]))).max() > 1e-3
+
+
+def test_imputed_rows_are_passed_one_by_one_with_weights_that_sum_to_n(monkeypatch):
+    given = {}
+
+    def fit(self, X, y, sample_weight=None, callbacks=None, verbose=None):
+        given.update(X=X, sample_weight=sample_weight)
+
+    monkeypatch.setattr(CatBoostRegressor, "fit", fit)
+    CatBoostFit(CatBoostRegressor()).fit(grown(SIGNAL), 0)
+    assert given["X"].shape == (3 * N, 3)
+    assert given["sample_weight"].sum() == pytest.approx(N)
 
 
 def test_leaves_grow_with_the_rows():
     options = {"grow_policy": "Depthwise", "min_data_in_leaf": 10}
-    fitting = CatBoostFit(CatBoostRegressor(**SMALL, **FIXED, **options))
-    first, refit = (fitting.fit(data, 0) for data in (Data.of(X, SIGNAL), grown(SIGNAL)))
-    assert refit.get_params()["min_data_in_leaf"] == 30
-    np.testing.assert_allclose(raw(refit), raw(first), atol=1e-6)
-
-
-@pytest.mark.parametrize("stopping", [{}, {"eval_set": (X_VALID, SIGNAL_VALID)}], ids=["", "eval"])
-def test_a_learning_rate_that_catboost_chooses_is_that_of_the_real_rows(stopping):
-    options = {"iterations": 100, "depth": 2}
-    fitting = CatBoostFit(CatBoostRegressor(**options), stopping)
-    first, refit = (fitting.fit(data, 0) for data in (Data.of(X, SIGNAL), grown(SIGNAL)))
-    rates = [model.get_all_params()["learning_rate"] for model in (first, refit)]
-    plain = CatBoostRegressor(**options, **QUIET)
-    plain.fit(np.tile(X, (3, 1)), np.tile(SIGNAL, 3), **stopping)
-    assert rates[0] == rates[1] != plain.get_all_params()["learning_rate"]
-
-
-@pytest.mark.parametrize("name", ["learning_rate", "eta"])
-def test_the_users_learning_rate_is_kept(name):
-    model = regressor(**{name: 0.25}).fit(X, SIGNAL)
-    rates = [draw.get_all_params()["learning_rate"] for draw in model.estimators_]
-    assert rates == [0.25] * 3
+    fitting = CatBoostFit(CatBoostRegressor(**SMALL, **options))
+    fits = [fitting.fit(data, 0).get_params() for data in (Data.of(X, SIGNAL), grown(SIGNAL))]
+    assert [params["min_data_in_leaf"] for params in fits] == [10, 30]
 
 
 @pytest.mark.parametrize("kind", [CatBoostClassifier, CatBoostRegressor])
@@ -403,6 +397,10 @@ MESSAGES = {
     "eval_fraction": (
         lambda: regressor(eval_fraction=0.2).fit(X, SIGNAL),
         "eval_fraction would evaluate on imputed rows: use fit",
+    ),
+    "snapshot": (
+        lambda: regressor(save_snapshot=True).fit(X, SIGNAL),
+        "save_snapshot is for one fit, not for many",
     ),
     "pool": (
         lambda: classifier().fit(X, THREE, eval_set=Pool(X, THREE)),

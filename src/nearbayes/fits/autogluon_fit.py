@@ -101,6 +101,11 @@ class AutoGluonFit(EstimatorFit):
         return False
 
     @property
+    def has_class_weights(self) -> bool:
+        """No: what `sample_weight` of AutoGluon does is not for us to undo."""
+        return False
+
+    @property
     def variance_power(self) -> float | None:
         """None: each model has its own loss."""
         return None

@@ -1,10 +1,13 @@
-"""CatBoost: repeated rows, fitted as strongly regularised as the real ones alone.
+"""CatBoost: the user's own `fit` on repeated rows, copied, seeded and silent.
 
 Weights are not repeated rows in CatBoost, even without bootstrap and random scores: it places the
 borders of its bins, orders rows and counts categories by row, and divides weights by their mean
-before it compares them with the penalty of leaves. So imputed rows are passed one by one. For the
-same reason it would not help to scale weights to sum to n, as for XGBoost and LightGBM
-(`targets.py`); the settings that depend on the number of rows are scaled instead (`CatBoostFit`).
+before it compares them with the penalty of leaves. So imputed rows are passed one by one.
+
+Imputed rows make its penalty (`l2_leaf_reg`, relative to the number of rows) weaker, and the
+learning rate that it chooses larger. Both are left to CatBoost: in a small trial, refits with the
+penalty and the rate of the first fit predicted no better.
+
 CatBoost itself is imported by whoever has an estimator of it.
 """
 
@@ -27,15 +30,14 @@ from nearbayes.fits.targets import class_codes, with_every_class
 
 __all__ = ["CatBoostFit"]
 
-USUAL_PENALTY = 3.0  # CatBoost's own l2_leaf_reg
 LEAF_SIZES = ("min_data_in_leaf", "min_child_samples")
 PROBABILITIES = ("Logloss", "CrossEntropy", "MultiClass", "MultiClassOneVsAll")
 # Losses whose prediction is not one number in the middle of the outcomes.
 NO_CENTRE = ("Cox", "LogLinQuantile", "MultiQuantile", "RMSEWithUncertainty", "SurvivalAft")
 # Arguments of `fit` about what is shown or written; hundreds of fits do neither.
 OUTPUT = (
-    *("verbose", "verbose_eval", "logging_level", "silent", "plot", "plot_file", "log_cout"),
-    *("log_cerr", "save_snapshot", "snapshot_file", "snapshot_interval"),
+    *("verbose", "verbose_eval", "logging_level", "silent", "plot", "plot_file"),
+    *("log_cout", "log_cerr"),
 )
 REPEATS = "is not for imputed rows, which repeat old ones and so change how often words occur"
 REFUSED = {
@@ -45,6 +47,8 @@ REFUSED = {
     "eval_fraction": "would evaluate on imputed rows: use fit(X, y, eval_set=(X_valid, y_valid))",
     "baseline": "is not for imputed rows, which would have none: add it as a column of X",
     "graph": "is not for imputed rows, which would be in no edge: leave it out",
+    "save_snapshot": "is for one fit, not for many: leave it out, and use warm_start=True to go on "
+    "with the draws that are there",
     "column_description": "is for files: pass a table as X, and its categories as cat_features",
 }
 
@@ -53,12 +57,8 @@ REFUSED = {
 class CatBoostFit(EstimatorFit):
     """The user's `CatBoostClassifier` or `CatBoostRegressor`.
 
-    Early stopping is repeated at every refit, on the real rows of `eval_set`. Fits are silent and
-    write no files.
-
-    Imputed rows hold no new information, so a refit is regularised as the first fit: the penalty
-    `l2_leaf_reg`, which CatBoost takes relative to the number of rows, and a smallest leaf grow
-    with the rows, and a learning rate that CatBoost chooses is the one for the real rows.
+    Early stopping is repeated at every refit, on the real rows of `eval_set`. A smallest leaf
+    (`min_data_in_leaf`) counts rows, so it grows with them. Fits are silent and write no files.
 
     Examples
     --------
@@ -79,7 +79,7 @@ class CatBoostFit(EstimatorFit):
                     "check its spelling."
                 )
         for name, why in REFUSED.items():
-            if given.get(name) is not None:
+            if given.get(name) is not None and given[name] is not False:
                 raise ValueError(f"{name} {why}.")
         _check_loss(self._loss, hasattr(self.estimator, "predict_proba"))
         for name in ("early_stopping_rounds", "od_wait", "od_pval"):
@@ -96,8 +96,8 @@ class CatBoostFit(EstimatorFit):
 
     @property
     def normalises_weights(self) -> bool:
-        """False: CatBoost divides weights by their mean."""
-        return False
+        """Whether weights sum to n: yes, but only chance in CatBoost's scores is relative to it."""
+        return True
 
     @property
     def leaf_sizes(self) -> dict[str, int]:
@@ -135,42 +135,20 @@ class CatBoostFit(EstimatorFit):
 
     def fit(self, data: Data, seed: int, labels: NDArray[Any] | None = None) -> Any:
         """Fit a clone; see `EstimatorFit.fit`."""
-        real = data.real or data
-        growth = len(data.y) / len(real.y)
-        rate = {} if growth == 1 else self._learning_rate(real, seed, labels)
-        model = self.configured(seed, growth).set_params(**rate)
-        callbacks = copy.deepcopy(self.params.get("callbacks"))  # they may hold the best score
-        return self._fitted(model, data, labels, callbacks)
-
-    def configured(self, seed: int, growth: float = 1.0) -> Any:
-        """A clone with a seed, one thread, and limits multiplied by `growth`."""
-        model = super().configured(seed, growth)
-        given = model.get_params()
-        if "logging_level" in given:
-            model.set_params(logging_level="Silent")
-        if growth == 1:
-            return model
-        name = "reg_lambda" if "reg_lambda" in given else "l2_leaf_reg"
-        return model.set_params(**{name: growth * given.get(name, USUAL_PENALTY)})
-
-    def _fitted(self, model: Any, data: Data, labels: NDArray[Any] | None, callbacks: Any) -> Any:
+        growth = len(data.y) / len((data.real or data).y)
         rows = data if labels is None else with_every_class(data, len(labels))
         y = rows.y if labels is None else labels[rows.y]
         asked = {name: value for name, value in self.params.items() if name not in OUTPUT}
-        asked |= {"callbacks": callbacks, "verbose": False}
-        return model.fit(rows.x, y, **self._weights(rows), **asked)
+        asked["callbacks"] = copy.deepcopy(asked.get("callbacks"))  # they may hold the best score
+        model = self.configured(seed, growth)
+        return model.fit(rows.x, y, **self._weights(rows), **asked, verbose=False)
 
-    def _learning_rate(self, real: Data, seed: int, labels: Any) -> dict[str, float]:
-        """The learning rate that CatBoost chooses for the real rows, as a parameter.
-
-        It grows with the number of rows: from 1,000 to 2,000, by a third for two classes. One
-        round of training tells it, which takes one or two hundredths of the time of a fit.
-        """
-        given = self.estimator.get_params()
-        if "learning_rate" in given or "eta" in given or given.get("task_type") == "GPU":
-            return {}
-        model = self._fitted(self.configured(seed), real, labels, [_StopAtOnce()])
-        return {"learning_rate": model.get_all_params()["learning_rate"]}
+    def configured(self, seed: int, growth: float = 1.0) -> Any:
+        """A clone with a seed, one thread, and minimum leaf sizes multiplied by `growth`."""
+        model = super().configured(seed, growth)
+        if "logging_level" in model.get_params():
+            model.set_params(logging_level="Silent")
+        return model
 
     @property
     def _loss(self) -> Any:
@@ -193,13 +171,6 @@ class CatBoostFit(EstimatorFit):
 
     def _with_sets(self, sets: list[tuple[Table, Any]]) -> Self:
         return replace(self, params={**self.params, "eval_set": sets}) if sets else self
-
-
-class _StopAtOnce:
-    """Callback that ends training after the first round."""
-
-    def after_iteration(self, info: Any) -> bool:
-        return False
 
 
 def _check_loss(loss: Any, classifies: bool) -> None:
