@@ -5,7 +5,7 @@ import pytest
 from experiments.runner.reports import provenance, save_report
 
 EXPERIMENTS = Path(__file__).parents[2] / "experiments"
-NAMES = sorted(each.parent.name for each in EXPERIMENTS.glob("*/__main__.py"))
+NAMES = sorted(each.parts[-3] for each in EXPERIMENTS.glob("*/results/report.md"))
 
 
 def stamped(commit, environment=None, data=None):
@@ -30,6 +30,10 @@ def test_reports_of_old_records_alone_have_no_keys_to_look_up():
     text = provenance(pd.DataFrame([stamped("aaa")]))
     assert "were recorded: 1 of 1 records." in text
     assert "environments.json" not in text
+
+
+def test_reports_are_committed():
+    assert len(NAMES) >= 8
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -402,18 +402,19 @@ def built(monkeypatch):
 def test_bins_are_built_once_for_all_refits(built):
     run = {"n_refits": 3, "calibration": None}
     classifier(run).fit(X, THREE, eval_set=[(X_VALID, THREE_VALID)])
-    assert built == [80, 40]
+    assert built == [64, 40] * 5 + [80, 40]  # five folds tell how sure to be, then all rows
 
 
 def test_refits_have_as_many_bins_as_rows_can_fill(built):
     model = classifier({"n_refits": 3, "calibration": None}, max_bin=None).fit(X, THREE)
-    assert built == [80, 80]  # for the first fit, and for all refits
+    assert built == [64] * 5 + [80, 80]  # five folds, the first fit, and all refits
     assert [draw.max_bin for draw in model.estimators_] == [None] * 3
 
 
 def test_bins_are_built_anew_for_other_input_rows(built):
     classifier({"n_refits": 2, "n_draws": 2, "inputs": "kde", "calibration": None}).fit(X, THREE)
-    assert built == [80, 120, 160, 120, 160]  # the first fit, then two refits of two draws
+    # five folds, the first fit, then two refits of two draws
+    assert built == [64] * 5 + [80, 120, 160, 120, 160]
 
 
 def test_bins_are_not_kept_for_other_classes():
