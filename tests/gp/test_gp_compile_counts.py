@@ -41,5 +41,5 @@ def test_one_compilation_serves_any_number_of_draws_and_jobs(compiles, name, inp
     assert len(compiles) > 0 or inputs == "kde"  # shapes that the urn has had
     compiles.clear()
     for n_draws, n_jobs in [(1, 1), (3, 2), (7, 1), (12, 5)]:
-        run(n_draws, n_jobs, **options).predict(X[:9])
+        run(n_draws, n_jobs, **options).predict(X[:7])
     assert len(compiles) == 0

@@ -31,7 +31,7 @@ from nearbayes.gp.marginal import (
 __all__ = ["EmpiricalBayesGP", "Fitted", "Scaling", "fitted_many", "predict_many"]
 
 Array = NDArray[np.float64]
-ROWS_AT_ONCE = 2_048
+ROWS_AT_ONCE, SMALLEST_SIZE = 2_048, 8
 SPREAD = 0.5  # of the logarithms of random starts
 SLACK = 10.0
 
@@ -314,7 +314,8 @@ def predict_many(
     for start in range(0, max(x.shape[1], 1), ROWS_AT_ONCE):
         rows = scaling.inputs(x[:, start : start + ROWS_AT_ONCE])
         n_rows = rows.shape[1]
-        padded = np.pad(rows, ((0, 0), (0, padded_size(n_rows) - n_rows), (0, 0)))
+        spare = padded_size(n_rows, SMALLEST_SIZE) - n_rows
+        padded = np.pad(rows, ((0, 0), (0, spare), (0, 0)))
         with computing_in(estimator.precision):
             mean, variance, noise = predicted(estimator.model, logs, data, padded)
         means.append(np.asarray(mean, dtype=np.float64)[:, :n_rows])
