@@ -8,7 +8,7 @@ import pytest
 
 import nearbayes as nb
 from nearbayes import registry
-from nearbayes.core.data import Data, Repeated
+from nearbayes.core.data import Data
 from nearbayes.files.arrays import array_bytes, array_of
 
 CATBOOST = find_spec("catboost") is not None  # the tests do not need it
@@ -116,7 +116,3 @@ def test_subclasses_do_not_belong():
         pass
 
     assert registry.family_of(Own(nb.families.Poisson())) is None
-
-
-def test_repeated_data_reach_a_family_as_one():
-    assert isinstance(Repeated(example()[1], 8)[0], Data)

@@ -6,8 +6,8 @@ The engine and the posterior see every algorithm through `as_chunks`.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
-from typing import Any, Self
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -113,10 +113,6 @@ class _Keeping(ChunkAlgorithm):
     @property
     def traits(self) -> Traits:
         return self.chunks.traits
-
-    def prepare(self, data: Data, rng: Rng) -> tuple[Self, Data]:
-        chunks, prepared = self.chunks.prepare(data, rng)
-        return replace(self, chunks=chunks), prepared
 
     def fit(self, data: Sequence[Data], streams: Streams) -> Models:
         return self.chunks.fit(data, streams)

@@ -143,8 +143,9 @@ def likely_truth(algorithm: ChunkAlgorithm, first: Any, data: Data, rng: Rng) ->
             plain.learned, GaussianNoise | ResidualNoise | HeteroscedasticNoise
         ):
             return _reference(data, None, plain.learned, rng)
-    except (TypeError, ValueError):  # a table that these trees do not take
-        return own
+    except (TypeError, ValueError) as error:  # a table that these trees do not take
+        why = " ".join(str(error).split())[:100]
+        return FirstFit(algorithm, first, f"the first fit, as trees do not take this table ({why})")
     return own
 
 
