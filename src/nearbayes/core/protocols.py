@@ -127,6 +127,13 @@ class Algorithm(ABC):
         """Real inputs with other outcomes, a function of the inputs, and how to fit them."""
         return self, replace(data, y=outcomes(data.x))
 
+    def for_method(self, method: str) -> Self:
+        """The algorithm as a method that needs draws of a prior takes it: "anchored", "ntkgp"."""
+        raise TypeError(
+            f"method {method!r} needs an algorithm with a prior, such as nearbayes.neural.MLPRegressor "
+            f"or nearbayes.gp.RandomFeatureGP, got {type(self).__name__}."
+        )
+
 
 class ChunkAlgorithm(ABC):
     """The same verbs for a chunk of draws: all that the engine knows of an algorithm.
@@ -179,6 +186,13 @@ class ChunkAlgorithm(ABC):
     def simulate(self, outcomes: Callable[[Table], NDArray[Any]], data: Data) -> tuple[Self, Data]:
         """Real inputs with other outcomes, a function of the inputs, and how to fit them."""
         return self, replace(data, y=outcomes(data.x))
+
+    def for_method(self, method: str) -> Self:
+        """The algorithm as a method that needs draws of a prior takes it: "anchored", "ntkgp"."""
+        raise TypeError(
+            f"method {method!r} needs an algorithm with a prior, such as nearbayes.neural.MLPRegressor "
+            f"or nearbayes.gp.RandomFeatureGP, got {type(self).__name__}."
+        )
 
 
 class DrawsFailedError(Exception):

@@ -1,0 +1,485 @@
+r"""Networks as the algorithm: first fits by AdamW, refits by the proximal Bregman objective.
+
+Section 4 of the paper ("A modified objective for DNNs", eq. nn-objective) and App. C ("Early
+stopping for NN-based algorithms"). A refit keeps the outputs of the last fit at old rows, in the
+sense of the Bregman divergence of the loss, and fits the new rows. All draws of a chunk train in one
+compiled program; rows that an urn repeats are counted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any, Literal, Self, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nearbayes.compiled.shapes import padded_size
+from nearbayes.core.data import Blocks, Data, Rows
+from nearbayes.core.protocols import ChunkAlgorithm, DrawsFailedError, Rng, Traits
+from nearbayes.core.schedule import Schedule
+from nearbayes.core.seeds import Streams
+from nearbayes.core.tables import Table, as_table, n_rows
+from nearbayes.neural.encoding import Encoding
+from nearbayes.neural.gauss_newton import gauss_newton
+from nearbayes.neural.keys import folded, keys_of
+from nearbayes.neural.losses import check_convex
+from nearbayes.neural.network import Network
+from nearbayes.neural.outcomes import Classes, Numbers, Outcomes
+from nearbayes.neural.priors import with_prior_function
+from nearbayes.neural.stopping import Stopping, chosen_passes, held_out
+from nearbayes.neural.training import (
+    Batches,
+    Examples,
+    Fits,
+    Optimiser,
+    outputs_of,
+    slopes_of,
+    starts_of,
+    trained,
+)
+
+__all__ = ["NetworkAlgorithm", "NetworkModel", "NetworkModels", "Refit"]
+
+Array = NDArray[Any]
+Refit = Literal["proximal", "gauss-newton"]
+Prior = Literal["anchored", "ntkgp"]
+CHUNK = 8
+ROWS_AT_ONCE, SMALLEST_SIZE = 2_048, 32
+DIVERGED = (
+    "training diverged, also with another seed: lower learning_rate, or look for outcomes of "
+    "extreme size."
+)
+
+
+@dataclass(frozen=True, eq=False)
+class NetworkModel:
+    """One draw: parameters, noise and, until its path ends, the preconditioner of refits."""
+
+    parameters: Array
+    noise: float
+    divisor: Array | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class NetworkModels(Sequence[NetworkModel]):
+    """Draws of a chunk: arrays of shape (n_draws, n_parameters), noise of shape (n_draws,)."""
+
+    parameters: Array
+    noise: Array
+    divisor: Array
+
+    def __len__(self) -> int:
+        return len(self.parameters)
+
+    def __getitem__(self, place: Any) -> Any:
+        parts = self.parameters[place], self.noise[place], self.divisor[place]
+        return NetworkModel(*parts) if np.ndim(parts[1]) == 0 else NetworkModels(*parts)
+
+
+@dataclass(frozen=True)
+class NetworkAlgorithm(ChunkAlgorithm):
+    """A network that is trained with a loss convex in its output.
+
+    Parameters
+    ----------
+    network : callable or Network
+        ``network(n_inputs, n_outputs)`` makes a `Network`, such as `nearbayes.neural.MLP`.
+    outcomes : Outcomes
+        What y is: `Numbers`, `VaryingNumbers`, `Classes`, `CountOutcomes` or `UserOutcomes`.
+    optimiser : Optimiser
+    batch_size : int, optional
+        Rows of a minibatch, about; None takes all rows at every step.
+    max_passes : int
+        Passes over the rows at the most.
+    n_passes : int, optional
+        Passes; by default chosen by left-out real rows (early stopping).
+    refit_by : "proximal" or "gauss-newton"
+        Refits by the optimiser, as long as the first fit, or by one Gauss-Newton step.
+    schedule : Schedule, optional
+        Default schedule: for numbers and counts four blocks that capture most, for classes four
+        blocks of n/4.
+    prior : "anchored" or "ntkgp", optional
+        Train around draws of the prior, for `nearbayes.baselines.anchored` and ``ntkgp``.
+    noisy_outcomes : bool
+        With a prior: add noise to y, so that a draw is one of the posterior of a linear model.
+
+    Examples
+    --------
+    >>> import nearbayes as nb
+    >>> from functools import partial
+    >>> X = np.random.default_rng(0).uniform(-2, 2, size=(60, 1))
+    >>> y = np.sin(2 * X[:, 0]) + 0.2 * np.random.default_rng(1).normal(size=60)
+    >>> network = partial(nb.neural.MLP, hidden=(16,))
+    >>> posterior = nb.martingale_posterior(
+    ...     NetworkAlgorithm(network, n_passes=50), (X, y), n_draws=4, random_state=0)
+    >>> posterior.predict(X[:3]).shape
+    (4, 3)
+    """
+
+    network: Callable[[int, int], Network] | Network
+    outcomes: Outcomes = field(default_factory=Numbers)
+    optimiser: Optimiser = Optimiser()
+    batch_size: int | None = 64
+    max_passes: int = 1_000
+    n_passes: int | None = None
+    refit_by: Refit = "proximal"
+    schedule: Schedule | None = None
+    prior: Prior | None = None
+    noisy_outcomes: bool = False
+    classes: NDArray[Any] | None = None
+    encoding: Encoding | None = None
+    stopping: Stopping | None = None
+    noise: float = 1.0
+    n_rows: int = 0
+
+    def __post_init__(self) -> None:
+        if self.refit_by not in get_args(Refit):
+            raise ValueError(
+                f"refit_by must be 'proximal' or 'gauss-newton', got {self.refit_by!r}."
+            )
+
+    @cached_property
+    def traits(self) -> Traits:
+        """Draws start at random; rows are counted where the loss is affine in y."""
+        return Traits(
+            counts="means" if self.outcomes.loss.affine else False,
+            randomised=True,
+            chunk=CHUNK,
+            runs_in="threads",
+            link=self.outcomes.link,
+            calibrate=True,
+            classes=self.classes,
+            schedule=self._usual_schedule,
+            packages=("jax", "equinox", "optax"),
+        )
+
+    def _usual_schedule(self, n_refits: int | None) -> Schedule:
+        """What predicts and covers best, by experiments/neural_regression and its neighbours."""
+        if self.schedule is not None and n_refits is None:
+            return self.schedule
+        refits = 4 if n_refits is None else n_refits
+        if isinstance(self.outcomes, Classes) and refits > 0:
+            return Schedule.arithmetic(horizon=1.0, block=1.0 / refits)
+        return Schedule.optimal(refits=refits)
+
+    def for_method(self, method: str) -> Self:
+        """The algorithm as a method other than the martingale needs it."""
+        if method not in get_args(Prior):
+            return super().for_method(method)
+        return replace(self, prior=method)  # type: ignore[arg-type]
+
+    @property
+    def labels(self) -> NDArray[Any] | None:
+        """What estimators call the classes."""
+        return self.classes
+
+    # -- learned once ---------------------------------------------------------------------------
+
+    def prepare(self, data: Data, rng: Rng) -> tuple[Self, Data]:
+        """Learn the encoding of columns, units of y, the number of passes and the noise."""
+        y, classes = data.y, self.classes
+        outcomes = self.outcomes
+        if isinstance(outcomes, Classes):
+            classes = np.unique(y) if classes is None else classes
+            outcomes = Classes(len(classes))
+            y = _codes(y, classes)
+        else:
+            y = np.asarray(y, dtype=np.float64)
+        outcomes = outcomes.learned(y, data.counts)
+        statistics = outcomes.statistics(y)
+        check_convex(outcomes.loss, outcomes.n_outputs, statistics, rng)
+        encoding = Encoding.of(data.x, data.counts)
+        network = self.network
+        if not isinstance(network, Network):
+            network = network(encoding.n_inputs, outcomes.n_outputs)
+        if self.prior == "ntkgp":
+            network = with_prior_function(network)
+        prepared = replace(
+            self,
+            network=network,
+            outcomes=outcomes,
+            classes=classes,
+            encoding=encoding,
+            n_rows=len(y),
+        )
+        real = replace(data, y=statistics)
+        return prepared._stopped(real, rng), real
+
+    def _stopped(self, data: Data, rng: Rng) -> Self:
+        """Choose the number of passes and the noise by left-out rows."""
+        streams = [np.random.default_rng(seed) for seed in rng.integers(2**63, size=CHUNK)]
+        keys = keys_of(streams)
+        examples = self._examples([data] * CHUNK)
+        found = chosen_passes(
+            self._network,
+            self.outcomes.loss,
+            self._first_optimiser,
+            self._batches,
+            examples,
+            held_out(CHUNK, len(data.y), rng),
+            starts_of(self._network, keys),
+            keys,
+            self.max_passes if self.n_passes is None else self.n_passes,
+        )
+        noise = self.outcomes.noise(found.outputs, data.y, data.counts)
+        return replace(self, stopping=found, noise=noise)
+
+    @property
+    def _network(self) -> Network:
+        assert isinstance(self.network, Network)
+        return self.network
+
+    @property
+    def _batches(self) -> Batches:
+        return Batches.of(self._size(self.n_rows), self.batch_size)
+
+    @property
+    def _passes(self) -> int:
+        assert self.stopping is not None
+        return self.stopping.n_passes if self.n_passes is None else self.n_passes
+
+    @property
+    def _first_optimiser(self) -> Optimiser:
+        """With a prior, its log density is the regulariser, and there is no decay."""
+        if self.prior is None:
+            return self.optimiser
+        weight = self.noise**2 if isinstance(self.outcomes, Numbers) else 1.0
+        return replace(self.optimiser, decay=0.0, penalty=weight)
+
+    # -- the three verbs ------------------------------------------------------------------------
+
+    def fit(self, data: Sequence[Data], streams: Streams) -> NetworkModels:
+        """First fits: each draw starts at its own draw of the prior."""
+        examples, keys = self._examples(data), keys_of(streams)
+        if self.prior is not None and self.noisy_outcomes:
+            examples = self._with_noise(examples, streams)
+        fits = self._trained_once_or_twice(lambda keys: self._first_fits(examples, keys), keys)
+        noise = np.full(len(keys), self.noise)
+        return NetworkModels(fits.parameters, noise, fits.step_sizes())
+
+    def _first_fits(self, examples: Examples, keys: Any) -> Fits:
+        starts = starts_of(self._network, keys)
+        centre = None if self.prior is None else starts
+        return trained(
+            self._network,
+            self.outcomes.loss,
+            self._first_optimiser,
+            self._batches,
+            examples,
+            Fits.begin(starts),
+            folded(keys, 0),
+            self._passes,
+            centre,
+        )
+
+    def refit(
+        self, data: Sequence[Data], new: Blocks, models: NetworkModels, streams: Streams
+    ) -> NetworkModels:
+        """Minimise the Bregman divergence at old rows and the loss at new ones."""
+        examples, shares, news = self._examples(data), *self._news(data, new)
+        outputs = self._outputs_at(examples, models.parameters)
+        loss = self.outcomes.loss
+        slopes = slopes_of(loss, outputs, examples.statistics)
+        shift = slopes - shares[..., None] * slopes_of(loss, outputs, news)
+        moving = examples._replace(shift=shift)
+        fits = self._trained_once_or_twice(
+            lambda keys: self._refits(moving, models, keys), keys_of(streams)
+        )
+        return NetworkModels(fits.parameters, self._moved_noise(models, new), models.divisor)
+
+    def _refits(self, examples: Examples, models: NetworkModels, keys: Any) -> Fits:
+        begin = Fits.begin(models.parameters)
+        if self.refit_by == "gauss-newton":
+            penalty = self.noise**2 if type(self.outcomes) is Numbers else 1.0
+            moved = gauss_newton(
+                self._network, self.outcomes.loss, examples, models.parameters, penalty
+            )
+            return begin._replace(parameters=moved)
+        return trained(
+            self._network,
+            self.outcomes.loss,
+            self.optimiser,
+            self._batches,
+            examples,
+            begin,
+            keys,
+            self._passes,
+            centre=models.parameters,
+            divisor=models.divisor,
+        )
+
+    def _trained_once_or_twice(self, train: Callable[[Any], Fits], keys: Any) -> Fits:
+        """Train; draws that diverge are trained once more with other keys, then given up."""
+        fits = train(keys)
+        bad = ~np.isfinite(fits.parameters).all(axis=1)
+        if bad.any():
+            again = train(np.where(bad[:, None], folded(keys, 1), keys))
+            fits = Fits(*(_where(bad, new, old) for new, old in zip(again, fits, strict=True)))
+            bad = ~np.isfinite(fits.parameters).all(axis=1)
+        if bad.any():
+            errors = {int(k): FloatingPointError(DIVERGED) for k in np.flatnonzero(bad)}
+            raise DrawsFailedError(errors)
+        return fits
+
+    def sample(self, models: NetworkModels, x: Sequence[Rows], streams: Streams) -> Array:
+        """Statistics of one outcome per row, shape (n_draws, size, n_statistics)."""
+        outputs = self._outputs_of_blocks(models, x)
+        triples = zip(outputs, models.noise, streams, strict=True)
+        return np.stack([self.outcomes.sample(*each) for each in triples])
+
+    def _outputs_of_blocks(self, models: NetworkModels, x: Sequence[Rows]) -> Array:
+        """Outputs at the rows of a block of every draw, shape (n_draws, size, n_outputs)."""
+        table = x[0].table
+        if all(each.table is table for each in x) and n_rows(table) <= self._size(self.n_rows):
+            known = outputs_of(self._network, models.parameters, self._encoded(table, self.n_rows))
+            return np.stack([each[rows.positions] for each, rows in zip(known, x, strict=True)])
+        size = padded_size(len(x[0]), SMALLEST_SIZE)
+        rows = np.stack([_padded(self._encode(each.values), size) for each in x])
+        return outputs_of(self._network, models.parameters, rows)[:, : len(x[0])]
+
+    # -- what is kept, and predictions ----------------------------------------------------------
+
+    def finish(self, models: NetworkModels) -> list[NetworkModel]:
+        """Parameters and noise."""
+        pairs = zip(models.parameters, models.noise, strict=True)
+        return [NetworkModel(np.array(each), float(noise)) for each, noise in pairs]
+
+    def predict(self, models: Sequence[NetworkModel], x: Table) -> Array:
+        """Predictions of every draw, in the units of the user."""
+        return self.outcomes.prediction(self.outputs(models, x))
+
+    def predictives(self, models: Sequence[NetworkModel], x: Table) -> list[Any]:
+        """Distribution of y at each row."""
+        noises = [float(model.noise) for model in models]
+        return list(map(self.outcomes.predictive, self.outputs(models, x), noises))
+
+    def outputs(self, models: Sequence[NetworkModel], x: Table) -> Array:
+        """Outputs of the networks, shape (n_draws, n_rows, n_outputs)."""
+        rows = self._encode(as_table(x))
+        return np.concatenate(
+            [
+                self._outputs_of_some(models[start : start + CHUNK], rows)
+                for start in range(0, len(models), CHUNK)
+            ]
+        )
+
+    def _outputs_of_some(self, models: Sequence[NetworkModel], rows: Array) -> Array:
+        """Outputs of at most a chunk of draws; always computed for a whole one."""
+        chosen = [models[min(place, len(models) - 1)].parameters for place in range(CHUNK)]
+        parameters, found = np.stack(chosen), []
+        for start in range(0, max(1, len(rows)), ROWS_AT_ONCE):
+            part = rows[start : start + ROWS_AT_ONCE]
+            padded = _padded(part, padded_size(len(part), SMALLEST_SIZE))
+            found.append(outputs_of(self._network, parameters, padded)[:, : len(part)])
+        outputs = np.concatenate(found, axis=1)[: len(models)]
+        bad = ~np.isfinite(outputs).all(axis=(1, 2))
+        if bad.any():
+            message = "predictions are not finite: look for inputs of extreme size."
+            raise DrawsFailedError({int(k): ValueError(message) for k in np.flatnonzero(bad)})
+        return outputs
+
+    # -- rows of a chunk as arrays --------------------------------------------------------------
+
+    def _encode(self, table: Table) -> NDArray[np.float32]:
+        assert self.encoding is not None
+        return self.encoding.encode(table)
+
+    def _encoded(self, table: Table, rows: int) -> NDArray[np.float32]:
+        return _padded(self._encode(table), self._size(max(rows, n_rows(table))))
+
+    def _size(self, rows: int) -> int:
+        """Number of rows to pad to: that of the real data, plus steps of half as many."""
+        step = max(1, -(-self.n_rows // 2))
+        return self.n_rows + max(0, -(-(rows - self.n_rows) // step)) * step
+
+    def _examples(self, data: Sequence[Data]) -> Examples:
+        """Rows of every draw, padded to few shapes; inputs are shared where tables are."""
+        tables = list({id(each.table): each.table for each in data}.values())
+        sizes = [n_rows(table) for table in tables]
+        starts = dict(zip(map(id, tables), np.cumsum([0, *sizes[:-1]]), strict=True))
+        encoded = np.concatenate([self._encode(table) for table in tables])
+        size = self._size(max(len(each.y) for each in data))
+        rows = [each.positions + starts[id(each.table)] for each in data]
+        n_statistics = data[0].y.shape[1]
+        return Examples(
+            _padded(encoded, self._size(max(len(encoded), self.n_rows))),
+            np.stack([_padded(each, size) for each in rows]).astype(np.int32),
+            np.stack([_padded(each.counts, size) for each in data]).astype(np.float32),
+            np.stack([_padded(each.y, size) for each in data])
+            .astype(np.float32)
+            .reshape(len(data), size, n_statistics),
+            np.zeros((len(data), size, self.outcomes.n_outputs), np.float32),
+        )
+
+    def _outputs_at(self, examples: Examples, parameters: Array) -> Array:
+        """Outputs at the rows of every draw, shape (n_draws, n_rows, n_outputs)."""
+        outputs = outputs_of(self._network, parameters, examples.x)
+        return np.take_along_axis(outputs, examples.rows[..., None], axis=1)
+
+    def _news(self, data: Sequence[Data], new: Blocks) -> tuple[Array, Array]:
+        """Share of new observations at each row of every draw, and their mean statistics."""
+        size = self._size(max(len(each.y) for each in data))
+        found = [
+            _new_rows(each, block, self.outcomes.loss.affine)
+            for each, block in zip(data, new, strict=True)
+        ]
+        shares = np.stack([_padded(share, size) for share, _ in found])
+        means = np.stack([_padded(mean, size) for _, mean in found])
+        return shares.astype(np.float32), means.astype(np.float32)
+
+    def _moved_noise(self, models: NetworkModels, new: Blocks) -> Array:
+        outputs = self._outputs_of_blocks(models, new.x)
+        share = new.size / new.total
+        moved = [
+            self.outcomes.moved_noise(float(noise), each, block.y, share)
+            for noise, each, block in zip(models.noise, outputs, new, strict=True)
+        ]
+        return np.array(moved)
+
+    def _with_noise(self, examples: Examples, streams: Streams) -> Examples:
+        """Outcomes with noise of the size that y has around the prediction."""
+        shape = examples.statistics.shape[1:]
+        noise = np.stack([rng.normal(size=shape) for rng in streams]) * self.noise
+        weight = np.sqrt(np.maximum(examples.weight, 1e-12))[..., None]
+        return examples._replace(
+            statistics=(examples.statistics + noise / weight).astype(np.float32)
+        )
+
+
+def _new_rows(data: Data, block: Any, merged: bool) -> tuple[Array, Array]:
+    """Share of new observations among those of each row, and their mean statistics."""
+    if not merged:  # the observations of the block are the last ones
+        share = np.zeros(len(data.y))
+        share[len(data.y) - block.size :] = 1.0
+        return share, data.y
+    if block.x.table is data.table:
+        places = block.x.positions
+    else:  # its rows were added to the table
+        places = n_rows(data.table) - block.size + np.arange(block.size)
+    times = np.bincount(places, minlength=n_rows(data.table)).astype(np.float64)
+    sums = np.stack(
+        [np.bincount(places, weights=column, minlength=len(times)) for column in block.y.T], axis=1
+    )
+    means = sums / np.maximum(times, 1.0)[:, None]
+    return times[data.positions] / data.counts, means[data.positions]
+
+
+def _codes(y: Array, classes: Array) -> NDArray[np.intp]:
+    codes = np.searchsorted(classes, y)
+    known = np.asarray(classes)[np.minimum(codes, len(classes) - 1)] == y
+    if not np.all(known):
+        raise ValueError(f"y has the class {np.asarray(y)[~known][0]!r}, which fit has not seen.")
+    return codes
+
+
+def _where(bad: NDArray[np.bool_], new: Any, old: Any) -> Any:
+    return np.where(bad.reshape(-1, *[1] * (np.ndim(old) - 1)), new, old)
+
+
+def _padded(values: Array, size: int) -> Array:
+    """Rows of zeros up to a size."""
+    spare = size - len(values)
+    return np.pad(values, ((0, spare), *[(0, 0)] * (values.ndim - 1))) if spare > 0 else values
