@@ -20,6 +20,7 @@ ROOMS = [
     "algorithms",
     "compiled",
     "gp",
+    "neural",
     "baselines",
     "files",
     "estimators",

@@ -1,6 +1,6 @@
 """Bayesian uncertainty for any machine-learning algorithm, with no prior to write."""
 
-from nearbayes import baselines, files, gp, metrics, plots
+from nearbayes import baselines, files, gp, metrics, neural, plots
 from nearbayes.algorithms import families
 from nearbayes.algorithms.estimators import (
     ClassifierAlgorithm,
@@ -44,5 +44,6 @@ __all__ = [
     "martingale_paths",
     "martingale_posterior",
     "metrics",
+    "neural",
     "plots",
 ]

@@ -183,5 +183,17 @@ for _line in (
         extra="jax",
         example="nearbayes.gp.sequential_map:example",
     ),
+    Family(
+        name="neural network",
+        types=(
+            "nearbayes.MLPClassifier",
+            "nearbayes.MLPRegressor",
+            "nearbayes.NetworkAlgorithm",
+        ),
+        algorithm="nearbayes.neural.perceptrons:network_algorithm",
+        files="nearbayes.files.network_format",
+        extra="jax",
+        example="nearbayes.neural.perceptrons:example",
+    ),
 ):
     register(_line)

@@ -16,9 +16,10 @@ from nearbayes.core.data import as_data
 from nearbayes.core.engine import draw
 from nearbayes.core.paths import Ensemble
 from nearbayes.core.posterior import Posterior
+from nearbayes.core.protocols import Algorithm, ChunkAlgorithm
 from nearbayes.core.run import Run
 
-__all__ = ["anchored"]
+__all__ = ["anchored", "around_prior"]
 
 
 def anchored(algorithm: Any, data: Any, **run: Any) -> Posterior:
@@ -26,7 +27,7 @@ def anchored(algorithm: Any, data: Any, **run: Any) -> Posterior:
 
     Parameters
     ----------
-    algorithm : nearbayes.gp.RandomFeatureGP with ``initial="prior"``
+    algorithm : nearbayes.gp.RandomFeatureGP or a network of `nearbayes.neural`
     data : Data or pair (X, y)
     **run : n_draws, random_state
         As in `nearbayes.martingale_posterior`.
@@ -39,9 +40,14 @@ def anchored(algorithm: Any, data: Any, **run: Any) -> Posterior:
     >>> nb.baselines.anchored(process, (np.eye(3), np.arange(3.0)), n_draws=4, random_state=0)
     <Posterior: 4 anchored draws>
     """
-    if getattr(algorithm, "initial", None) != "prior":
+    return around_prior(algorithm, data, "anchored", Run(**run))
+
+
+def around_prior(algorithm: Any, data: Any, method: str, run: Run) -> Posterior:
+    """First fits, each around its own draw of the prior, in the way of a method."""
+    if not isinstance(algorithm, Algorithm | ChunkAlgorithm):
         raise TypeError(
-            "anchored needs an algorithm that starts at draws of a prior, such as "
-            f"nearbayes.gp.RandomFeatureGP(initial='prior'), got {algorithm!r}."
+            f"algorithm must be a nearbayes.Algorithm with a prior, such as "
+            f"nearbayes.gp.RandomFeatureGP(), got {algorithm!r}."
         )
-    return draw(algorithm, as_data(data), Ensemble(method="anchored"), Run(**run))[0]
+    return draw(algorithm.for_method(method), as_data(data), Ensemble(method=method), run)[0]

@@ -130,8 +130,8 @@ class Algorithm(ABC):
     def for_method(self, method: str) -> Self:
         """The algorithm as a method that needs draws of a prior takes it: "anchored", "ntkgp"."""
         raise TypeError(
-            f"method {method!r} needs an algorithm with a prior, such as nearbayes.neural.MLPRegressor "
-            f"or nearbayes.gp.RandomFeatureGP, got {type(self).__name__}."
+            f"method {method!r} needs draws of a prior, which {type(self).__name__} has not: use "
+            "nearbayes.gp.RandomFeatureGP or a network of nearbayes.neural, or another method."
         )
 
 
@@ -190,8 +190,8 @@ class ChunkAlgorithm(ABC):
     def for_method(self, method: str) -> Self:
         """The algorithm as a method that needs draws of a prior takes it: "anchored", "ntkgp"."""
         raise TypeError(
-            f"method {method!r} needs an algorithm with a prior, such as nearbayes.neural.MLPRegressor "
-            f"or nearbayes.gp.RandomFeatureGP, got {type(self).__name__}."
+            f"method {method!r} needs draws of a prior, which {type(self).__name__} has not: use "
+            "nearbayes.gp.RandomFeatureGP or a network of nearbayes.neural, or another method."
         )
 
 

@@ -15,7 +15,7 @@ from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import column_or_1d
 
-from nearbayes.algorithms.estimators import ClassifierAlgorithm
+from nearbayes.algorithms.classifiers import classifier_algorithm
 from nearbayes.core.data import Data
 from nearbayes.core.engine import DrawWarning
 from nearbayes.core.protocols import Inputs
@@ -61,8 +61,8 @@ class PosteriorClassifier(ClassifierMixin, PosteriorEstimator):  # type: ignore[
         of the posterior variance; intervals are corrected for what is missing. 0 gives back the
         first fit. Boosted trees and AutoGluon get equal blocks up to a horizon of n rows, which
         predicts best for them (docs/design.md); other estimators the blocks that capture most.
-    method : "martingale", "bootstrap", "parametric_bootstrap" or "ensemble"
-        Martingale posterior (the paper's Algorithm 1), or a baseline.
+    method : "martingale", "bootstrap", "parametric_bootstrap", "ensemble", "anchored" or "ntkgp"
+        Martingale posterior (the paper's Algorithm 1), or a baseline; the last two for networks.
     inputs : "urn", "kde" or object of `nearbayes.inputs`
         Where imputed rows of X come from.
     schedule : Schedule or "auto", optional
@@ -165,7 +165,7 @@ class PosteriorClassifier(ClassifierMixin, PosteriorEstimator):  # type: ignore[
         labels = self._checked_target(y)
         data = Data.of(table, labels, sample_weight)
         check_classification_targets(labels)
-        algorithm = ClassifierAlgorithm.of(self._base_estimator(), **self._routed(fit_params))
+        algorithm = classifier_algorithm(self._base_estimator(), self._routed(fit_params))
         self._fit_posterior(algorithm, data, predict_on)
         self.classes_ = self.posterior_.algorithm.classes
         self._warn_of_lost_classes()

@@ -23,7 +23,7 @@ from sklearn.utils.metadata_routing import (
 )
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from nearbayes.baselines import bootstrap, ensemble, parametric_bootstrap
+from nearbayes import baselines
 from nearbayes.core.data import Data
 from nearbayes.core.engine import DrawWarning
 from nearbayes.core.lifting import as_chunks
@@ -39,7 +39,7 @@ from nearbayes.fits.estimator_fit import unfitted
 
 __all__ = ["Method", "PosteriorEstimator"]
 
-Method = Literal["martingale", "bootstrap", "parametric_bootstrap", "ensemble"]
+Method = Literal["martingale", "bootstrap", "parametric_bootstrap", "ensemble", "anchored", "ntkgp"]
 METHODS = get_args(Method)
 
 
@@ -58,8 +58,8 @@ class Drawing:
                 algorithm, data, schedule=self.schedule, inputs=self.inputs, **run
             )
         if self.method == "parametric_bootstrap":
-            return parametric_bootstrap(algorithm, data, inputs=self.inputs, **run)
-        return (bootstrap if self.method == "bootstrap" else ensemble)(algorithm, data, **run)
+            return baselines.parametric_bootstrap(algorithm, data, inputs=self.inputs, **run)
+        return getattr(baselines, self.method)(algorithm, data, **run)  # type: ignore[no-any-return]
 
 
 class PosteriorEstimator(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]

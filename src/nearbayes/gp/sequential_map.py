@@ -148,6 +148,12 @@ class RandomFeatureGP(ChunkAlgorithm):
             packages=("jax", "tinygp"),
         )
 
+    def for_method(self, method: str) -> RandomFeatureGP:
+        """Around draws of the prior it is an anchored ensemble."""
+        if method == "anchored" and self.initial == "prior":
+            return self
+        return super().for_method(method)
+
     @property
     def weight(self) -> float:
         r"""The weight :math:`\lambda` of the proximal term."""

@@ -1,7 +1,7 @@
 r"""Gauss-Newton: one step to the minimum of the linearised network, without an optimiser's noise.
 
-With the Jacobian J of outputs at the last parameters, the curvature H of the loss and prior standard
-deviations S, the refit of the linearised network solves
+With the Jacobian J of outputs at the last parameters, the curvature H of the loss and prior
+standard deviations S, the refit of the linearised network solves
 
 .. math:: (J^\top W H J + \lambda S^{-2}) \delta = - J^\top W g
 
@@ -76,7 +76,7 @@ def _one_moved(network: Network, loss: Loss, seen: Examples, start: Any, penalty
         curved = jnp.einsum("rij,rj->ri", curvature, along)
         return backward(weight * curved)[0] + penalty * step
 
-    step, _ = jax.scipy.sparse.linalg.cg(
+    step, _ = jax.scipy.sparse.linalg.cg(  # type: ignore[no-untyped-call]
         product, -backward(pull)[0], tol=TOLERANCE, maxiter=MOST_STEPS
     )
     return start + scale * step

@@ -11,6 +11,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import pairwise
 from typing import Any, Literal, get_args
 
 import equinox as eqx
@@ -128,7 +129,7 @@ class _Perceptron(eqx.Module):
     def __init__(self, shape: MLP, key: Any) -> None:
         widths = (shape.n_inputs, *shape.hidden)
         keys = jax.random.split(key, len(widths))
-        pairs = list(zip(widths[:-1], widths[1:], strict=True))
+        pairs = list(pairwise(widths))
         self.layers = [eqx.nn.Linear(*pair, key=k) for pair, k in zip(pairs, keys, strict=False)]
         self.norms = [eqx.nn.LayerNorm(width) for width in shape.hidden if shape.layer_norm]
         self.last = eqx.nn.Linear(widths[-1], shape.n_outputs, key=keys[-1])
@@ -182,7 +183,7 @@ def _structure(network: Network) -> _Structure:
     with computing_in("float32"):
         module = network.modules(jax.random.key(0))
     arrays, fixed = eqx.partition(module, eqx.is_inexact_array)
-    flat, unravel = ravel_pytree(arrays)
+    _, unravel = ravel_pytree(arrays)
     named = jax.tree_util.tree_leaves_with_path(arrays)
     # weights and biases start around 0; the scale of a LayerNorm starts around 1
     start = [np.ones(leaf.size) * _is_scale(path) for path, leaf in named]

@@ -2,8 +2,8 @@ r"""Networks as the algorithm: first fits by AdamW, refits by the proximal Bregm
 
 Section 4 of the paper ("A modified objective for DNNs", eq. nn-objective) and App. C ("Early
 stopping for NN-based algorithms"). A refit keeps the outputs of the last fit at old rows, in the
-sense of the Bregman divergence of the loss, and fits the new rows. All draws of a chunk train in one
-compiled program; rows that an urn repeats are counted.
+sense of the Bregman divergence of the loss, and fits the new rows. All draws of a chunk train in
+one compiled program; rows that an urn repeats are counted.
 """
 
 from __future__ import annotations
@@ -121,7 +121,7 @@ class NetworkAlgorithm(ChunkAlgorithm):
 
     network: Callable[[int, int], Network] | Network
     outcomes: Outcomes = field(default_factory=Numbers)
-    optimiser: Optimiser = Optimiser()
+    optimiser: Optimiser = field(default_factory=Optimiser)
     batch_size: int | None = 64
     max_passes: int = 1_000
     n_passes: int | None = None
@@ -134,6 +134,7 @@ class NetworkAlgorithm(ChunkAlgorithm):
     stopping: Stopping | None = None
     noise: float = 1.0
     n_rows: int = 0
+    estimator: Any = None
 
     def __post_init__(self) -> None:
         if self.refit_by not in get_args(Refit):
@@ -242,12 +243,20 @@ class NetworkAlgorithm(ChunkAlgorithm):
         return self.stopping.n_passes if self.n_passes is None else self.n_passes
 
     @property
+    def _unit(self) -> float:
+        """What the loss of a row is divided by to be a log likelihood: the noise variance, or 1."""
+        return self.noise**2 if type(self.outcomes) is Numbers else 1.0
+
+    @property
     def _first_optimiser(self) -> Optimiser:
         """With a prior, its log density is the regulariser, and there is no decay."""
         if self.prior is None:
-            return self.optimiser
-        weight = self.noise**2 if isinstance(self.outcomes, Numbers) else 1.0
-        return replace(self.optimiser, decay=0.0, penalty=weight)
+            return replace(self.optimiser, penalty=self._unit * self.optimiser.penalty)
+        return replace(self.optimiser, decay=0.0, penalty=self._unit)
+
+    @property
+    def _refit_optimiser(self) -> Optimiser:
+        return replace(self.optimiser, penalty=self._unit * self.optimiser.penalty)
 
     # -- the three verbs ------------------------------------------------------------------------
 
@@ -293,7 +302,7 @@ class NetworkAlgorithm(ChunkAlgorithm):
     def _refits(self, examples: Examples, models: NetworkModels, keys: Any) -> Fits:
         begin = Fits.begin(models.parameters)
         if self.refit_by == "gauss-newton":
-            penalty = self.noise**2 if type(self.outcomes) is Numbers else 1.0
+            penalty = self._unit * (self.optimiser.penalty or 1.0)
             moved = gauss_newton(
                 self._network, self.outcomes.loss, examples, models.parameters, penalty
             )
@@ -301,7 +310,7 @@ class NetworkAlgorithm(ChunkAlgorithm):
         return trained(
             self._network,
             self.outcomes.loss,
-            self.optimiser,
+            self._refit_optimiser,
             self._batches,
             examples,
             begin,
@@ -346,6 +355,10 @@ class NetworkAlgorithm(ChunkAlgorithm):
         """Parameters and noise."""
         pairs = zip(models.parameters, models.noise, strict=True)
         return [NetworkModel(np.array(each), float(noise)) for each, noise in pairs]
+
+    def reveal(self, model: NetworkModel) -> Any:
+        """The fitted estimator, if there is one."""
+        return model if self.estimator is None else self.estimator.with_fit(self, model)
 
     def predict(self, models: Sequence[NetworkModel], x: Table) -> Array:
         """Predictions of every draw, in the units of the user."""

@@ -117,7 +117,7 @@ class Numbers(Outcomes):
 
     def statistics(self, y: Array) -> Array:
         """Y in standard units."""
-        return ((y - self.mean) / self.sd).reshape(len(y), -1)
+        return np.reshape((y - self.mean) / self.sd, (len(y), -1))
 
     def prediction(self, outputs: Array) -> Array:
         """In the units of y; without the last axis where y is one number."""
