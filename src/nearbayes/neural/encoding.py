@@ -24,6 +24,7 @@ __all__ = ["Categories", "Encoding", "Numeric"]
 Array = NDArray[Any]
 MOST_CATEGORIES = 1_000
 CONSTANT = 1e-7  # of the mean: a smaller sd is rounding
+LARGEST = 1e6  # standard deviations
 
 
 @dataclass(frozen=True, eq=False)
@@ -111,6 +112,8 @@ class Encoding:
         values = np.stack([_as_numbers(columns[place], place) for place in known.places], axis=1)
         missing = np.isnan(values)
         standard = np.where(missing, 0.0, (values - known.mean) / known.sd)
+        # a constant column may be of any size, and a new row anywhere
+        standard = np.clip(standard, -LARGEST, LARGEST)
         return np.hstack([standard, missing[:, known.gaps]]).astype(np.float32)
 
 
@@ -167,8 +170,7 @@ def _as_numbers(column: Array, place: int) -> Array:
 
 def _columns(table: Table) -> list[Array]:
     """Columns as arrays of numbers, or of objects where they hold categories, text or booleans."""
-    table = as_table(table)
-    if is_frame(table):
+    if is_frame(table := as_table(table)):
         frame = nw.from_native(table, eager_only=True)
         return [_column(frame[name]) for name in frame.columns]
     values = table.toarray() if sparse.issparse(table) else np.asarray(table)

@@ -12,6 +12,7 @@ from typing import Any, Literal, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, clone
+from sklearn.utils import assert_all_finite
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import (
     check_array,
@@ -111,7 +112,7 @@ class _Perceptron(BaseEstimator):  # type: ignore[misc]
                 "X.reshape(-1, 1) for one column, X.reshape(1, -1) for one row."
             )
         validate_data(self, table, reset=reset, skip_check_array=True)
-        if isinstance(table, np.ndarray) and table.dtype.kind == "c":
+        if getattr(getattr(table, "dtype", None), "kind", "f") == "c":
             raise ValueError("Complex data not supported: X must be real numbers.")
         if 0 in table.shape:
             axis, at_least = ("sample", 1) if table.shape[0] == 0 else ("feature", 1)
@@ -295,6 +296,7 @@ class MLPClassifier(ClassifierMixin, _Perceptron):  # type: ignore[misc]
         if y is None:
             raise ValueError("MLPClassifier requires y to be passed, but the target y is None.")
         labels = column_or_1d(y, warn=True)
+        assert_all_finite(labels, input_name="y")
         check_classification_targets(labels)
         return self._fit(X, labels, sample_weight)
 
