@@ -10,6 +10,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from nearbayes.neural.chunks import Optimiser
     from nearbayes.neural.network import MLP, EquinoxNetwork
     from nearbayes.neural.network_algorithm import NetworkAlgorithm
     from nearbayes.neural.outcomes import (
@@ -20,7 +21,6 @@ if TYPE_CHECKING:
         VaryingNumbers,
     )
     from nearbayes.neural.perceptrons import MLPClassifier, MLPRegressor
-    from nearbayes.neural.training import Optimiser
 
 __all__ = [
     "MLP",
@@ -42,7 +42,7 @@ ROOMS = {
     "MLPClassifier": "perceptrons",
     "MLPRegressor": "perceptrons",
     "NetworkAlgorithm": "network_algorithm",
-    "Optimiser": "training",
+    "Optimiser": "chunks",
     **dict.fromkeys(
         ("Classes", "CountOutcomes", "Numbers", "UserOutcomes", "VaryingNumbers"), "outcomes"
     ),
