@@ -28,6 +28,7 @@ __all__ = [
     "NetworkModels",
     "Optimiser",
     "examples_of",
+    "finished",
     "network_schedule",
     "padded",
     "padded_to_real",
@@ -157,10 +158,10 @@ class NetworkModels(Sequence[NetworkModel]):
         parts = self.parameters[place], self.noise[place], self.divisor[place]
         return NetworkModel(*parts) if np.ndim(parts[1]) == 0 else NetworkModels(*parts)
 
-    def finished(self) -> list[NetworkModel]:
-        """Parameters and noise of each."""
-        pairs = zip(self.parameters, self.noise, strict=True)
-        return [NetworkModel(np.array(each), float(noise)) for each, noise in pairs]
+
+def finished(models: Sequence[NetworkModel]) -> list[NetworkModel]:
+    """What is kept of draws: parameters and noise."""
+    return [NetworkModel(np.array(each.parameters), float(each.noise)) for each in models]
 
 
 def network_schedule(

@@ -31,6 +31,7 @@ from nearbayes.neural.chunks import (
     NetworkModels,
     Optimiser,
     examples_of,
+    finished,
     network_schedule,
     padded,
     padded_to_real,
@@ -317,7 +318,7 @@ class NetworkAlgorithm(ChunkAlgorithm):
 
     def finish(self, models: NetworkModels) -> list[NetworkModel]:
         """Parameters and noise."""
-        return models.finished()
+        return finished(models)
 
     def reveal(self, model: NetworkModel) -> Any:
         """The fitted estimator, if there is one."""
