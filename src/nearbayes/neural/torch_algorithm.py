@@ -370,11 +370,12 @@ class TorchAlgorithm(ChunkAlgorithm):
     def reveal(self, model: NetworkModel) -> nn.Module:
         """A module of its own, in eval mode, whose outputs are in the units of y."""
         module = self.stacked.with_parameters(model.parameters)
+        units = partial(torch.tensor, dtype=self.stacked.dtype)
         if isinstance(self.outcomes, Numbers):
-            module = _InUnits(module, self.outcomes.mean, self.outcomes.sd)
+            module = _InUnits(module, units(self.outcomes.mean), units(self.outcomes.sd))
         elif isinstance(self.outcomes, CountOutcomes):
-            module = _InUnits(module, np.log(self.outcomes.unit), 1.0)
-        return module
+            module = _InUnits(module, units(np.log(self.outcomes.unit)), units(1.0))
+        return module.eval()
 
     def predict(self, models: Sequence[NetworkModel], x: Table) -> Array:
         """Predictions of every draw, in the units of y."""
@@ -419,11 +420,11 @@ class TorchAlgorithm(ChunkAlgorithm):
 class _InUnits(nn.Module):  # type: ignore[misc]
     """A module whose outputs are moved to the units of y."""
 
-    def __init__(self, module: nn.Module, shift: Any, scale: Any) -> None:
+    def __init__(self, module: nn.Module, shift: Tensor, scale: Tensor) -> None:
         super().__init__()
         self.module = module
-        self.register_buffer("shift", torch.tensor(shift, dtype=torch.float32))
-        self.register_buffer("scale", torch.tensor(scale, dtype=torch.float32))
+        self.register_buffer("shift", shift)
+        self.register_buffer("scale", scale)
 
     def forward(self, x: Tensor) -> Tensor:
         return self.shift + self.scale * self.module(x)

@@ -170,6 +170,7 @@ def check_convex(outcomes: UserOutcomes, n_outputs: int, statistics: Array, rng:
 
         return computed
 
+    second = torch.func.jacrev(torch.func.grad(function))
     output, row = torch.zeros(n_outputs, dtype=torch.float64), torch.tensor(statistics[0])
     found = function(output, row)
     if not isinstance(found, Tensor) or found.ndim:
@@ -177,7 +178,7 @@ def check_convex(outcomes: UserOutcomes, n_outputs: int, statistics: Array, rng:
             f"loss(output, y) must return one number for a row, got {found!r}: it is called with "
             "an output of shape (n_outputs,), not with a batch."
         )
-    refuse_unless_convex(of(torch.func.hessian(function)), of(function), n_outputs, statistics, rng)
+    refuse_unless_convex(of(second), of(function), n_outputs, statistics, rng)
 
 
 def losses_of(loss: TorchLoss, outputs: Array, statistics: Array) -> Array:
