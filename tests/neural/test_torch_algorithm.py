@@ -286,6 +286,20 @@ def test_nothing_of_the_user_or_of_pytorch_is_changed():
     assert torch.get_num_threads() == threads
 
 
+@pytest.mark.parametrize("one_by_one", [False, True])
+def test_layers_that_work_in_place_do_not_change_the_data(one_by_one):
+    module = nn.Sequential(nn.ReLU(inplace=True), *perceptron())
+    rows, before = X.astype(np.float32), X.astype(np.float32)
+    rows.setflags(write=False)
+    algorithm, _ = prepared(module, data=(rows, Y))
+    object.__setattr__(algorithm.stacked, "one_by_one", one_by_one)
+    parameters = algorithm.stacked.starts(np.arange(3))
+    outputs = algorithm.stacked.outputs(parameters, rows)
+    positive = algorithm.stacked.outputs(parameters, np.maximum(before, 0))
+    np.testing.assert_allclose(outputs, positive, atol=1e-6)
+    assert np.array_equal(rows, before)
+
+
 def test_dropout_is_on_in_training_and_off_in_predictions():
     algorithm, real = prepared(dropping(), batch_size=None)
     assert algorithm.stacked.random
@@ -470,12 +484,24 @@ def test_settings_are_checked(settings, message):
         ((X, LABELS), "squared", "y must be numbers for Squared loss, got type"),
         ((np.where(X > 1.9, np.nan, X), Y), "squared", "X contains NaN or infinity"),
         ((X.astype(str), Y), "squared", "X must hold numbers for a PyTorch module, got type"),
+        ((X, np.full(48, "up")), "cross_entropy", "y has one class alone"),
         ((X, np.arange(48) % 3), "cross_entropy", "one output per class, got 1 outputs for 3"),
     ],
 )
 def test_bad_data_is_refused_in_one_sentence(data, loss, message):
     with pytest.raises(ValueError, match=message):
         drawn(perceptron(), loss, data)
+
+
+def test_classes_are_named_in_the_order_of_the_outputs():
+    labels = np.where(LABELS == "up", "z", "b")
+    named = {"classes": ["z", "b", "a"], "loss": "cross_entropy", "n_passes": 40}
+    posterior = drawn(perceptron(3), data=(X, labels), learning_rate=0.03, **named)
+    p = posterior.predict(X).mean(axis=0)
+    assert p[labels == "z", 0].mean() > 0.6 > p[labels == "b", 0].mean()
+    assert p[:, 2].max() < 0.3  # there is no a
+    with pytest.raises(ValueError, match="classes must name every class of y, got none for 'z'"):
+        drawn(perceptron(2), "cross_entropy", (X, labels), classes=["a", "b"])
 
 
 def test_what_is_not_a_module_or_a_loss():

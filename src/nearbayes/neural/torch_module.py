@@ -126,8 +126,9 @@ class StackedModule:
         return dict(zip(self.trainable, np.split(flat, np.cumsum(sizes)[:-1]), strict=True))
 
     def inputs(self, x: Array) -> Array:
-        """Rows in the type that the module takes."""
-        return np.asarray(x, dtype=np.int64 if self.whole else _numpy_type(self.dtype))
+        """Rows in the type that the module takes; PyTorch wants arrays that may be written to."""
+        kind = np.int64 if self.whole else _numpy_type(self.dtype)
+        return np.require(x, kind, ["C", "W"])
 
     def working(self, training: bool) -> Working:
         """A copy to work with in one thread."""
@@ -143,7 +144,7 @@ class StackedModule:
         found = []
         for start in range(0, max(1, rows), ROWS_AT_ONCE):
             some = slice(start, start + ROWS_AT_ONCE)
-            part = torch.from_numpy(np.ascontiguousarray(x[:, some] if own_rows else x[some]))
+            part = torch.tensor(x[:, some] if own_rows else x[some])
             with torch.no_grad():
                 found.append(np.asarray(run(stacked, part, own_rows)))
         return np.concatenate(found, axis=1)
@@ -207,7 +208,7 @@ class Working:
         return {name: part.reshape(-1, *shape) for (name, shape), part in pairs}
 
     def _one(self, named: dict[str, Tensor], x: Tensor) -> Tensor:
-        outputs = functional_call(self.module, named, (x,))
+        outputs = functional_call(self.module, named, (x.clone(),))  # layers may change x in place
         return outputs[:, None] if outputs.ndim == 1 else outputs
 
 
@@ -269,7 +270,7 @@ def _looked_at(stacked: StackedModule, x: Array) -> StackedModule:
     """Run the module on two rows in every way in which it will be run."""
     stacked = _taking(stacked, x[:2])
     parameters = torch.tensor(np.stack([stacked.given] * 2), dtype=stacked.dtype)
-    rows = torch.from_numpy(stacked.inputs(x[:2]))
+    rows = torch.tensor(stacked.inputs(x[:2]))
     alone = replace(stacked, one_by_one=True)
     with torch.no_grad():
         outputs = _steady_outputs(alone.working(training=False), parameters, rows)
@@ -285,7 +286,7 @@ def _taking(stacked: StackedModule, x: Array) -> StackedModule:
         tried = replace(stacked, whole=whole)
         try:
             with torch.no_grad():
-                outputs = copy.deepcopy(stacked.module).eval()(torch.from_numpy(tried.inputs(x)))
+                outputs = copy.deepcopy(stacked.module).eval()(torch.tensor(tried.inputs(x)))
         except Exception as found:
             error = error or found
             continue
