@@ -229,11 +229,13 @@ class TorchAlgorithm(ChunkAlgorithm):
             seen = np.unique(data.y)
             classes = seen if self.classes is None else self.classes
             if len(seen) < 2:
-                raise ValueError(f"y has one class alone, {seen[0]!r}: there is nothing to learn.")
+                raise ValueError(
+                    f"y has one class alone, {seen.tolist()[0]!r}: there is nothing to learn."
+                )
             unknown = np.setdiff1d(seen, classes)
             if len(unknown):
                 raise ValueError(
-                    f"classes must name every class of y, got none for {unknown[0]!r}."
+                    f"classes must name every class of y, got none for {unknown.tolist()[0]!r}."
                 )
             return Classes(len(classes)), classes, class_codes(data.y, classes, "y")
         if data.y.dtype.kind not in "biuf":
