@@ -195,5 +195,11 @@ for _line in (
         extra="jax",
         example="nearbayes.neural.perceptrons:example",
     ),
+    Family(
+        name="torch",  # no file format: a module is code
+        types=("nearbayes.TorchAlgorithm",),
+        extra="torch",
+        example="nearbayes.neural.torch_algorithm:example",
+    ),
 ):
     register(_line)

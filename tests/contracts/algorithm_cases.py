@@ -201,8 +201,8 @@ def registered(family: registry.Family) -> Case:
     return Case(family.name.replace(" ", "_"), make, lambda: family.resolved("example")()[1])
 
 
-# AutoGluon has an environment and tests of its own; CatBoost need not be there
-LEFT_OUT = {"autogluon"} if find_spec("catboost") else {"autogluon", "catboost"}
+# AutoGluon has an environment and tests of its own; CatBoost and PyTorch need not be there
+LEFT_OUT = {"autogluon", *(name for name in ("catboost", "torch") if find_spec(name) is None)}
 REGISTERED = [registered(each) for each in registry.families() if each.name not in LEFT_OUT]
 CASES += REGISTERED
 

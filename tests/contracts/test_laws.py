@@ -159,6 +159,8 @@ def quantity(x):
             return model.predict_proba(x)
         if hasattr(model, "predict"):
             return model.predict(x)
+        if hasattr(model, "state_dict"):  # a PyTorch module
+            return np.concatenate([np.ravel(each) for each in model.state_dict().values()])
         return getattr(model, "weights", model[0] if isinstance(model, tuple) else model)
 
     return of

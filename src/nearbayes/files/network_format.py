@@ -22,9 +22,10 @@ from nearbayes.files.arrays import (
 from nearbayes.files.container import FileRefused, Members
 from nearbayes.files.draws import Models, estimator_of
 from nearbayes.files.manifest import Record
+from nearbayes.neural.chunks import NetworkModel
 from nearbayes.neural.encoding import Categories, Encoding, Numeric
 from nearbayes.neural.network import Network
-from nearbayes.neural.network_algorithm import NetworkAlgorithm, NetworkModel
+from nearbayes.neural.network_algorithm import NetworkAlgorithm
 from nearbayes.neural.outcomes import Classes, CountOutcomes, Numbers, Outcomes
 from nearbayes.neural.perceptrons import MLPClassifier, MLPRegressor
 from nearbayes.neural.stopping import Stopping

@@ -1,7 +1,7 @@
-"""Neural networks in JAX: estimators, the proximal Bregman refit, losses.
+"""Neural networks in JAX and PyTorch: estimators, the proximal Bregman refit, losses.
 
-They implement section 4 ("A modified objective for DNNs") and App. C of the paper. JAX is imported
-on first use: ``pip install 'nearbayes[jax]'``.
+They implement section 4 ("A modified objective for DNNs") and App. C of the paper. JAX and PyTorch
+are imported on first use: ``pip install 'nearbayes[jax]'``, ``pip install 'nearbayes[torch]'``.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from nearbayes.neural.chunks import Optimiser
     from nearbayes.neural.network import MLP, EquinoxNetwork
     from nearbayes.neural.network_algorithm import NetworkAlgorithm
     from nearbayes.neural.outcomes import (
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
         VaryingNumbers,
     )
     from nearbayes.neural.perceptrons import MLPClassifier, MLPRegressor
-    from nearbayes.neural.training import Optimiser
+    from nearbayes.neural.torch_algorithm import TorchAlgorithm
 
 __all__ = [
     "MLP",
@@ -32,6 +33,7 @@ __all__ = [
     "NetworkAlgorithm",
     "Numbers",
     "Optimiser",
+    "TorchAlgorithm",
     "UserOutcomes",
     "VaryingNumbers",
 ]
@@ -42,7 +44,8 @@ ROOMS = {
     "MLPClassifier": "perceptrons",
     "MLPRegressor": "perceptrons",
     "NetworkAlgorithm": "network_algorithm",
-    "Optimiser": "training",
+    "Optimiser": "chunks",
+    "TorchAlgorithm": "torch_algorithm",
     **dict.fromkeys(
         ("Classes", "CountOutcomes", "Numbers", "UserOutcomes", "VaryingNumbers"), "outcomes"
     ),
@@ -55,7 +58,10 @@ def __getattr__(name: str) -> Any:
     try:
         return getattr(import_module(f"{__name__}.{ROOMS[name]}"), name)
     except ModuleNotFoundError as error:
+        library, extra = "JAX, equinox and Optax", "jax"
+        if name == "TorchAlgorithm":
+            library, extra = "PyTorch", "torch"
         raise ModuleNotFoundError(
-            f"nearbayes.neural.{name} needs JAX, equinox and Optax: pip install 'nearbayes[jax]'.",
+            f"nearbayes.neural.{name} needs {library}: pip install 'nearbayes[{extra}]'.",
             name=error.name,
         ) from error

@@ -21,9 +21,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nearbayes.compiled.precision import compiled, computing_in
+from nearbayes.neural.chunks import Examples
 from nearbayes.neural.losses import Loss, slope
 from nearbayes.neural.network import Network
-from nearbayes.neural.training import Examples
 
 __all__ = ["gauss_newton"]
 

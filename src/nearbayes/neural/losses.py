@@ -28,6 +28,9 @@ import jax.numpy as jnp
 import numpy as np
 from numpy.typing import NDArray
 
+from nearbayes.neural.convexity import refuse_unless_convex
+from nearbayes.neural.outcomes import SMALLEST_ROOT
+
 __all__ = [
     "CrossEntropy",
     "FunctionLoss",
@@ -40,8 +43,6 @@ __all__ = [
 ]
 
 Array = NDArray[Any]
-SMALLEST_ROOT = 1e-2  # root of the precision, in standard units, below which -log is a line
-N_CHECKED, FAR, TOLERANCE = 64, 1e4, 1e-3
 
 
 @dataclass(frozen=True)
@@ -128,38 +129,12 @@ def slope(loss: Loss, output: Any, statistics: Any) -> Any:
 
 
 def check_convex(loss: Loss, n_outputs: int, statistics: Array, rng: np.random.Generator) -> None:
-    """Refuse a loss that is seen not to be convex in the output, or not to be bounded below.
+    """Refuse a loss that is seen not to be convex in the output, or not to be bounded below."""
 
-    It is looked at at outputs of several sizes and some of the outcomes in the data.
+    def hessians(outputs: Array, rows: Array) -> Array:
+        return np.asarray(jax.vmap(jax.hessian(loss.value))(outputs, rows))
 
-    Parameters
-    ----------
-    loss : Loss
-    n_outputs : int
-    statistics : array of shape (n_rows, n_statistics)
-    rng : numpy.random.Generator
-    """
-    rows = statistics[rng.integers(len(statistics), size=N_CHECKED)]
-    sizes = np.geomspace(0.1, 10.0, N_CHECKED)[:, None]
-    outputs = sizes * rng.normal(size=(N_CHECKED, n_outputs))
-    hessians = np.asarray(jax.vmap(jax.hessian(loss.value))(outputs, rows))
-    found = hessians[np.isfinite(hessians).all(axis=(1, 2))]
-    if not len(found):
-        raise ValueError("loss is not finite at any output tried: check loss(output, y).")
-    curvature = np.linalg.eigvalsh(found)
-    if (curvature[:, 0] < -TOLERANCE * np.maximum(1.0, np.abs(curvature).max(axis=1))).any():
-        raise ValueError(
-            "loss must be convex in the network's output, but its second derivative is "
-            f"{curvature.min():.3g} somewhere: use a convex loss, or another parameterisation of "
-            "the output."
-        )
-    ways = np.concatenate([np.eye(n_outputs), -np.eye(n_outputs)])
-    value = jax.vmap(jax.vmap(loss.value, (0, None)), (None, 0))
-    far, near = (np.asarray(value(size * ways, rows)).mean(axis=0) for size in (FAR, FAR / 2))
-    with np.errstate(invalid="ignore"):  # a loss that is infinite at both does not fall
-        falls = far - near < -TOLERANCE * FAR
-    if falls.any():
-        raise ValueError(
-            "loss must be bounded below, but it keeps falling as the output grows: add a term "
-            "that grows with the output."
-        )
+    def values(outputs: Array, rows: Array) -> Array:
+        return np.asarray(jax.vmap(loss.value)(outputs, rows))
+
+    refuse_unless_convex(hessians, values, n_outputs, statistics, rng)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, Literal, Self, get_args
 
 import numpy as np
@@ -22,6 +22,22 @@ from nearbayes.core.protocols import ChunkAlgorithm, DrawsFailedError, Rng, Trai
 from nearbayes.core.schedule import Schedule
 from nearbayes.core.seeds import Streams
 from nearbayes.core.tables import Table, as_table, n_rows
+from nearbayes.neural.chunks import (
+    CHUNK,
+    Batches,
+    Examples,
+    Fits,
+    NetworkModel,
+    NetworkModels,
+    Optimiser,
+    examples_of,
+    finished,
+    network_schedule,
+    padded,
+    padded_to_real,
+    shares_of_new,
+    trained_once_or_twice,
+)
 from nearbayes.neural.encoding import Encoding
 from nearbayes.neural.gauss_newton import gauss_newton
 from nearbayes.neural.keys import folded, keys_of
@@ -30,53 +46,14 @@ from nearbayes.neural.network import Network
 from nearbayes.neural.outcomes import Classes, Numbers, Outcomes
 from nearbayes.neural.priors import with_prior_function
 from nearbayes.neural.stopping import Stopping, chosen_passes, held_out
-from nearbayes.neural.training import (
-    Batches,
-    Examples,
-    Fits,
-    Optimiser,
-    outputs_of,
-    slopes_of,
-    starts_of,
-    trained,
-)
+from nearbayes.neural.training import losses_of, outputs_of, slopes_of, starts_of, trained
 
-__all__ = ["NetworkAlgorithm", "NetworkModel", "NetworkModels", "Refit"]
+__all__ = ["NetworkAlgorithm", "Refit"]
 
 Array = NDArray[Any]
 Refit = Literal["proximal", "gauss-newton"]
 Prior = Literal["anchored", "ntkgp"]
-CHUNK = 8
 ROWS_AT_ONCE, SMALLEST_SIZE = 2_048, 32
-DIVERGED = (
-    "training diverged, also with another seed: lower learning_rate, or look for outcomes of "
-    "extreme size."
-)
-
-
-@dataclass(frozen=True, eq=False)
-class NetworkModel:
-    """One draw: parameters, noise and, until its path ends, the preconditioner of refits."""
-
-    parameters: Array
-    noise: float
-    divisor: Array | None = None
-
-
-@dataclass(frozen=True, eq=False)
-class NetworkModels(Sequence[NetworkModel]):
-    """Draws of a chunk: arrays of shape (n_draws, n_parameters), noise of shape (n_draws,)."""
-
-    parameters: Array
-    noise: Array
-    divisor: Array
-
-    def __len__(self) -> int:
-        return len(self.parameters)
-
-    def __getitem__(self, place: Any) -> Any:
-        parts = self.parameters[place], self.noise[place], self.divisor[place]
-        return NetworkModel(*parts) if np.ndim(parts[1]) == 0 else NetworkModels(*parts)
 
 
 @dataclass(frozen=True)
@@ -153,18 +130,9 @@ class NetworkAlgorithm(ChunkAlgorithm):
             link=self.outcomes.link,
             calibrate=True,
             classes=self.classes,
-            schedule=self._usual_schedule,
+            schedule=partial(network_schedule, self.outcomes, self.schedule),
             packages=("jax", "equinox", "optax"),
         )
-
-    def _usual_schedule(self, n_refits: int | None) -> Schedule:
-        """What predicts and covers best, by experiments/neural_regression and its neighbours."""
-        if self.schedule is not None and n_refits is None:
-            return self.schedule
-        refits = 4 if n_refits is None else n_refits
-        if isinstance(self.outcomes, Classes) and refits > 0:
-            return Schedule.arithmetic(horizon=1.0, block=1.0 / refits)
-        return Schedule.optimal(refits=refits)
 
     def for_method(self, method: str) -> Self:
         """The algorithm as a method other than the martingale needs it."""
@@ -214,15 +182,21 @@ class NetworkAlgorithm(ChunkAlgorithm):
         streams = [np.random.default_rng(seed) for seed in rng.integers(2**63, size=CHUNK)]
         keys = keys_of(streams)
         examples = self._examples([data] * CHUNK)
+        network, loss = self._network, self.outcomes.loss
+
+        def train(seen: Examples, fits: Fits, done: int, n_passes: int) -> Fits:
+            seeds = folded(keys, done)
+            return trained(
+                network, loss, self._first_optimiser, self._batches, seen, fits, seeds, n_passes
+            )
+
         found = chosen_passes(
-            self._network,
-            self.outcomes.loss,
-            self._first_optimiser,
-            self._batches,
+            train,
+            lambda parameters: outputs_of(network, parameters, examples.x),
+            partial(losses_of, loss),
             examples,
             held_out(CHUNK, len(data.y), rng),
-            starts_of(self._network, keys),
-            keys,
+            starts_of(network, keys),
             self.max_passes if self.n_passes is None else self.n_passes,
         )
         noise = self.outcomes.noise(found.outputs, data.y, data.counts)
@@ -265,7 +239,9 @@ class NetworkAlgorithm(ChunkAlgorithm):
         examples, keys = self._examples(data), keys_of(streams)
         if self.prior is not None and self.noisy_outcomes:
             examples = self._with_noise(examples, streams)
-        fits = self._trained_once_or_twice(lambda keys: self._first_fits(examples, keys), keys)
+        fits = trained_once_or_twice(
+            lambda keys: self._first_fits(examples, keys), keys, folded(keys, 1)
+        )
         noise = np.full(len(keys), self.noise)
         return NetworkModels(fits.parameters, noise, fits.step_sizes())
 
@@ -288,14 +264,16 @@ class NetworkAlgorithm(ChunkAlgorithm):
         self, data: Sequence[Data], new: Blocks, models: NetworkModels, streams: Streams
     ) -> NetworkModels:
         """Minimise the Bregman divergence at old rows and the loss at new ones."""
-        examples, shares, news = self._examples(data), *self._news(data, new)
+        examples, merged = self._examples(data), self.outcomes.loss.affine
+        shares, news = shares_of_new(data, new, self.n_rows, merged)
         outputs = self._outputs_at(examples, models.parameters)
         loss = self.outcomes.loss
         slopes = slopes_of(loss, outputs, examples.statistics)
         shift = slopes - shares[..., None] * slopes_of(loss, outputs, news)
         moving = examples._replace(shift=shift)
-        fits = self._trained_once_or_twice(
-            lambda keys: self._refits(moving, models, keys), keys_of(streams)
+        keys = keys_of(streams)
+        fits = trained_once_or_twice(
+            lambda keys: self._refits(moving, models, keys), keys, folded(keys, 1)
         )
         return NetworkModels(fits.parameters, self._moved_noise(models, new), models.divisor)
 
@@ -320,19 +298,6 @@ class NetworkAlgorithm(ChunkAlgorithm):
             divisor=models.divisor,
         )
 
-    def _trained_once_or_twice(self, train: Callable[[Any], Fits], keys: Any) -> Fits:
-        """Train; draws that diverge are trained once more with other keys, then given up."""
-        fits = train(keys)
-        bad = ~np.isfinite(fits.parameters).all(axis=1)
-        if bad.any():
-            again = train(np.where(bad[:, None], folded(keys, 1), keys))
-            fits = Fits(*(_where(bad, new, old) for new, old in zip(again, fits, strict=True)))
-            bad = ~np.isfinite(fits.parameters).all(axis=1)
-        if bad.any():
-            errors = {int(k): FloatingPointError(DIVERGED) for k in np.flatnonzero(bad)}
-            raise DrawsFailedError(errors)
-        return fits
-
     def sample(self, models: NetworkModels, x: Sequence[Rows], streams: Streams) -> Array:
         """Statistics of one outcome per row, shape (n_draws, size, n_statistics)."""
         outputs = self._outputs_of_blocks(models, x)
@@ -346,15 +311,14 @@ class NetworkAlgorithm(ChunkAlgorithm):
             known = outputs_of(self._network, models.parameters, self._encoded(table, self.n_rows))
             return np.stack([each[rows.positions] for each, rows in zip(known, x, strict=True)])
         size = padded_size(len(x[0]), SMALLEST_SIZE)
-        rows = np.stack([_padded(self._encode(each.values), size) for each in x])
+        rows = np.stack([padded(self._encode(each.values), size) for each in x])
         return outputs_of(self._network, models.parameters, rows)[:, : len(x[0])]
 
     # -- what is kept, and predictions ----------------------------------------------------------
 
     def finish(self, models: NetworkModels) -> list[NetworkModel]:
         """Parameters and noise."""
-        pairs = zip(models.parameters, models.noise, strict=True)
-        return [NetworkModel(np.array(each), float(noise)) for each, noise in pairs]
+        return finished(models)
 
     def reveal(self, model: NetworkModel) -> Any:
         """The fitted estimator, if there is one."""
@@ -385,8 +349,8 @@ class NetworkAlgorithm(ChunkAlgorithm):
         parameters, found = np.stack(chosen), []
         for start in range(0, max(1, len(rows)), ROWS_AT_ONCE):
             part = rows[start : start + ROWS_AT_ONCE]
-            padded = _padded(part, padded_size(len(part), SMALLEST_SIZE))
-            found.append(outputs_of(self._network, parameters, padded)[:, : len(part)])
+            filled = padded(part, padded_size(len(part), SMALLEST_SIZE))
+            found.append(outputs_of(self._network, parameters, filled)[:, : len(part)])
         outputs = np.concatenate(found, axis=1)[: len(models)]
         bad = ~np.isfinite(outputs).all(axis=(1, 2))
         if bad.any():
@@ -401,47 +365,18 @@ class NetworkAlgorithm(ChunkAlgorithm):
         return self.encoding.encode(table)
 
     def _encoded(self, table: Table, rows: int) -> NDArray[np.float32]:
-        return _padded(self._encode(table), self._size(max(rows, n_rows(table))))
+        return padded(self._encode(table), self._size(max(rows, n_rows(table))))
 
     def _size(self, rows: int) -> int:
-        """Number of rows to pad to: that of the real data, plus steps of half as many."""
-        step = max(1, -(-self.n_rows // 2))
-        return self.n_rows + max(0, -(-(rows - self.n_rows) // step)) * step
+        return padded_to_real(rows, self.n_rows)
 
     def _examples(self, data: Sequence[Data]) -> Examples:
-        """Rows of every draw, padded to few shapes; inputs are shared where tables are."""
-        tables = list({id(each.table): each.table for each in data}.values())
-        sizes = [n_rows(table) for table in tables]
-        starts = dict(zip(map(id, tables), np.cumsum([0, *sizes[:-1]]), strict=True))
-        encoded = np.concatenate([self._encode(table) for table in tables])
-        size = self._size(max(len(each.y) for each in data))
-        rows = [each.positions + starts[id(each.table)] for each in data]
-        n_statistics = data[0].y.shape[1]
-        return Examples(
-            _padded(encoded, self._size(max(len(encoded), self.n_rows))),
-            np.stack([_padded(each, size) for each in rows]).astype(np.int32),
-            np.stack([_padded(each.counts, size) for each in data]).astype(np.float32),
-            np.stack([_padded(each.y, size) for each in data])
-            .astype(np.float32)
-            .reshape(len(data), size, n_statistics),
-            np.zeros((len(data), size, self.outcomes.n_outputs), np.float32),
-        )
+        return examples_of(data, self._encode, self.n_rows, self.outcomes.n_outputs)
 
     def _outputs_at(self, examples: Examples, parameters: Array) -> Array:
         """Outputs at the rows of every draw, shape (n_draws, n_rows, n_outputs)."""
         outputs = outputs_of(self._network, parameters, examples.x)
         return np.take_along_axis(outputs, examples.rows[..., None], axis=1)
-
-    def _news(self, data: Sequence[Data], new: Blocks) -> tuple[Array, Array]:
-        """Share of new observations at each row of every draw, and their mean statistics."""
-        size = self._size(max(len(each.y) for each in data))
-        found = [
-            _new_rows(each, block, self.outcomes.loss.affine)
-            for each, block in zip(data, new, strict=True)
-        ]
-        shares = np.stack([_padded(share, size) for share, _ in found])
-        means = np.stack([_padded(mean, size) for _, mean in found])
-        return shares.astype(np.float32), means.astype(np.float32)
 
     def _moved_noise(self, models: NetworkModels, new: Blocks) -> Array:
         outputs = self._outputs_of_blocks(models, new.x)
@@ -462,37 +397,9 @@ class NetworkAlgorithm(ChunkAlgorithm):
         )
 
 
-def _new_rows(data: Data, block: Any, merged: bool) -> tuple[Array, Array]:
-    """Share of new observations among those of each row, and their mean statistics."""
-    if not merged:  # the observations of the block are the last ones
-        share = np.zeros(len(data.y))
-        share[len(data.y) - block.size :] = 1.0
-        return share, data.y
-    if block.x.table is data.table:
-        places = block.x.positions
-    else:  # its rows were added to the table
-        places = n_rows(data.table) - block.size + np.arange(block.size)
-    times = np.bincount(places, minlength=n_rows(data.table)).astype(np.float64)
-    sums = np.stack(
-        [np.bincount(places, weights=column, minlength=len(times)) for column in block.y.T], axis=1
-    )
-    means = sums / np.maximum(times, 1.0)[:, None]
-    return times[data.positions] / data.counts, means[data.positions]
-
-
 def _codes(y: Array, classes: Array) -> NDArray[np.intp]:
     codes = np.searchsorted(classes, y)
     known = np.asarray(classes)[np.minimum(codes, len(classes) - 1)] == y
     if not np.all(known):
         raise ValueError(f"y has the class {np.asarray(y)[~known][0]!r}, which fit has not seen.")
     return codes
-
-
-def _where(bad: NDArray[np.bool_], new: Any, old: Any) -> Any:
-    return np.where(bad.reshape(-1, *[1] * (np.ndim(old) - 1)), new, old)
-
-
-def _padded(values: Array, size: int) -> Array:
-    """Rows of zeros up to a size."""
-    spare = size - len(values)
-    return np.pad(values, ((0, spare), *[(0, 0)] * (values.ndim - 1))) if spare > 0 else values

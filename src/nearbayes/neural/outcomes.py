@@ -1,6 +1,7 @@
 """Outcomes: what a network's outputs say of y: numbers, classes, counts, or what the user says.
 
-In NumPy: statistics that losses take, predictions in the units of the user, and samples.
+In NumPy: statistics that losses take, predictions in the units of the user, and samples. Losses
+themselves are in `losses.py`, which is imported when JAX is needed, and in `torch_losses.py`.
 """
 
 from __future__ import annotations
@@ -17,21 +18,14 @@ from scipy.special import softmax
 from nearbayes.core.data import Rows
 from nearbayes.core.protocols import Rng
 from nearbayes.draws.credible import Link
-from nearbayes.neural.losses import (
-    SMALLEST_ROOT,
-    CrossEntropy,
-    FunctionLoss,
-    HeteroscedasticLoss,
-    Loss,
-    PoissonLoss,
-    SquaredLoss,
-)
 from nearbayes.predictives.positive import COUNTS, PositivePredictive, check_positive
 from nearbayes.predictives.predictive import CategoricalPredictive, Normal
+from nearbayes.registry import resolved
 
 __all__ = ["Classes", "CountOutcomes", "Numbers", "Outcomes", "UserOutcomes", "VaryingNumbers"]
 
 Array = NDArray[Any]
+SMALLEST_ROOT = 1e-2  # root of the precision, in standard units, below which -log is a line
 LARGEST_LOG_MEAN = 30.0
 LEAST_NOISE = 0.25  # of the variance of held-out residuals
 
@@ -44,8 +38,8 @@ class Outcomes(ABC):
 
     @property
     @abstractmethod
-    def loss(self) -> Loss:
-        """Loss that the network is trained with."""
+    def loss(self) -> Any:
+        """Loss that the network is trained with: a `nearbayes.neural.losses.Loss`, with JAX."""
 
     @property
     @abstractmethod
@@ -96,9 +90,9 @@ class Numbers(Outcomes):
     sd: Any = 1.0
 
     @property
-    def loss(self) -> Loss:
+    def loss(self) -> Any:
         """Squared loss."""
-        return SquaredLoss()
+        return _jax_loss("SquaredLoss")
 
     @property
     def n_outputs(self) -> int:
@@ -148,9 +142,9 @@ class VaryingNumbers(Numbers):
     """Numbers whose normal noise depends on x; the network has two outputs."""
 
     @property
-    def loss(self) -> Loss:
+    def loss(self) -> Any:
         """Minus the log density."""
-        return HeteroscedasticLoss()
+        return _jax_loss("HeteroscedasticLoss")
 
     @property
     def n_outputs(self) -> int:
@@ -191,9 +185,9 @@ class Classes(Outcomes):
     link: ClassVar[Link] = "logit"
 
     @property
-    def loss(self) -> Loss:
+    def loss(self) -> Any:
         """Cross-entropy."""
-        return CrossEntropy()
+        return _jax_loss("CrossEntropy")
 
     @property
     def n_outputs(self) -> int:
@@ -221,9 +215,9 @@ class CountOutcomes(Outcomes):
     link: ClassVar[Link] = "log"
 
     @property
-    def loss(self) -> Loss:
+    def loss(self) -> Any:
         """Poisson loss."""
-        return PoissonLoss()
+        return _jax_loss("PoissonLoss")
 
     @property
     def n_outputs(self) -> int:
@@ -276,9 +270,9 @@ class UserOutcomes(Outcomes):
     predicted: Callable[[Array], Array] | None = None
 
     @property
-    def loss(self) -> Loss:
+    def loss(self) -> Any:
         """The user's."""
-        return FunctionLoss(self.function)
+        return _jax_loss("FunctionLoss", self.function)
 
     @property
     def n_outputs(self) -> int:
@@ -305,3 +299,7 @@ class UserOutcomes(Outcomes):
                 f"sample must return one outcome per row, got {len(drawn)} for {len(outputs)} rows."
             )
         return self.statistics(drawn)
+
+
+def _jax_loss(name: str, *arguments: Any) -> Any:
+    return resolved(f"nearbayes.neural.losses:{name}")(*arguments)

@@ -7,24 +7,14 @@ there give the noise.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from nearbayes.neural.keys import folded
-from nearbayes.neural.losses import Loss
-from nearbayes.neural.network import Network
-from nearbayes.neural.training import (
-    Batches,
-    Examples,
-    Fits,
-    Optimiser,
-    losses_of,
-    outputs_of,
-    trained,
-)
+from nearbayes.neural.chunks import Examples, Fits
 
 __all__ = ["N_FOLDS", "Stopping", "chosen_passes", "held_out"]
 
@@ -66,22 +56,27 @@ def held_out(n_draws: int, n_rows: int, rng: np.random.Generator) -> NDArray[np.
 
 
 def chosen_passes(
-    network: Network,
-    loss: Loss,
-    optimiser: Optimiser,
-    batches: Batches,
+    train: Callable[[Examples, Fits, int, int], Fits],
+    outputs_of: Callable[[Array], Array],
+    losses_of: Callable[[Array, Array], Array],
     examples: Examples,
     out: NDArray[np.bool_],
     starts: Array,
-    keys: Any,
     max_passes: int,
 ) -> Stopping:
     """Train until the loss at left-out rows has not fallen for long.
 
     Parameters
     ----------
-    network, loss, optimiser, batches, examples, keys
-        As in `trained`; all draws have all rows.
+    train : callable
+        ``train(examples, fits, done, n_passes)`` goes on after `done` passes.
+    outputs_of : callable
+        ``outputs_of(parameters)``: outputs at the rows of ``examples.x``, shape
+        (n_draws, n_table_rows, n_outputs).
+    losses_of : callable
+        ``losses_of(outputs, statistics)``: loss of every row, shape (n_draws, n_rows).
+    examples : Examples
+        All draws have all rows.
     out : array of shape (n_draws, n_rows)
         Rows that a network is not to see.
     starts : array of shape (n_draws, n_parameters)
@@ -97,11 +92,11 @@ def chosen_passes(
     best: tuple[float, int, Array] = (np.inf, 1, np.zeros(0))
     while done < max_passes:
         step = min(max(1, int(SPACING * done)), max_passes - done)
-        fits = trained(network, loss, optimiser, batches, kept, fits, folded(keys, done), step)
+        fits = train(kept, fits, done, step)
         done += step
-        outputs = outputs_of(network, fits.parameters, examples.x)
+        outputs = outputs_of(fits.parameters)
         outputs = np.take_along_axis(outputs, examples.rows[:, :n_rows, None], axis=1)
-        losses = losses_of(loss, outputs, statistics)
+        losses = losses_of(outputs, statistics)
         mean = float(np.sum((losses * counts)[out]) / np.sum(counts[out]))
         looks.append((done, mean))
         if mean < best[0]:

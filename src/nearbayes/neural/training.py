@@ -17,9 +17,8 @@ of its own to the draws.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -28,112 +27,13 @@ import optax
 from numpy.typing import NDArray
 
 from nearbayes.compiled.precision import compiled, computing_in
+from nearbayes.neural.chunks import FAST, SLOW, SMALLEST, Batches, Examples, Fits, Optimiser
 from nearbayes.neural.losses import Loss, slope
 from nearbayes.neural.network import Network
 
-__all__ = [
-    "Batches",
-    "Examples",
-    "Fits",
-    "Optimiser",
-    "losses_of",
-    "outputs_of",
-    "slopes_of",
-    "starts_of",
-    "trained",
-]
+__all__ = ["losses_of", "outputs_of", "slopes_of", "starts_of", "trained"]
 
 Array = NDArray[Any]
-FAST, SLOW = 0.9, 0.999  # Adam's decay rates
-FLOOR = 0.1  # step sizes are at most those of a tenth of the root mean square gradient
-SMALLEST = 1e-8
-
-
-class Batches(NamedTuple):
-    """Rows of a minibatch, and minibatches of a pass; constants of a program.
-
-    One minibatch is all rows of a draw, each with its weight.
-    """
-
-    rows: int
-    number: int
-
-    @classmethod
-    def of(cls, n_rows: int, batch_size: int | None) -> Batches:
-        """Minibatches of about `batch_size` rows, of equal size; None: all rows at once.
-
-        Examples
-        --------
-        >>> Batches.of(100, 64), Batches.of(60, 64), Batches.of(1000, None)
-        (Batches(rows=50, number=2), Batches(rows=60, number=1), Batches(rows=1000, number=1))
-        """
-        number = 1 if batch_size is None else -(-n_rows // batch_size)
-        return cls(-(-n_rows // number), number)
-
-
-class Examples(NamedTuple):
-    """What every draw of a chunk is trained on.
-
-    Attributes
-    ----------
-    x : array of shape (n_table_rows, n_inputs)
-        Inputs, shared by all draws.
-    rows : array of shape (n_draws, n_rows)
-        Row of `x` of each observation.
-    weight : array of shape (n_draws, n_rows)
-        Counts; 0 for padding.
-    statistics : array of shape (n_draws, n_rows, n_statistics)
-    shift : array of shape (n_draws, n_rows, n_outputs)
-        Slope that the Bregman divergence subtracts (see `losses.py`).
-    """
-
-    x: Any
-    rows: Any
-    weight: Any
-    statistics: Any
-    shift: Any
-
-
-@dataclass(frozen=True)
-class Optimiser:
-    """Settings of the optimiser.
-
-    Attributes
-    ----------
-    rate : float
-        Learning rate.
-    decay : float
-        Decoupled weight decay, towards 0 at the first fit and towards the last fit at refits.
-    penalty : float
-        Weight of the explicit regulariser, half the squared distance in prior standard
-        deviations, beside the log likelihood of all rows; 0: none, 1: that of the prior.
-    """
-
-    rate: float = 1e-3
-    decay: float = 0.0
-    penalty: float = 0.0
-
-
-class Fits(NamedTuple):
-    """Where draws are in training: arrays of shape (n_draws, n_parameters), and steps taken."""
-
-    parameters: Any
-    momentum: Any
-    square: Any
-    steps: Any
-
-    @classmethod
-    def begin(cls, parameters: Any) -> Fits:
-        """Training begins."""
-        nothing = np.zeros(parameters.shape, np.float32)
-        return cls(parameters, nothing, nothing, np.zeros(len(parameters), np.int32))
-
-    def step_sizes(self) -> Array:
-        """Denominators of Adam's steps, with a floor: the preconditioner of refits."""
-        corrected = 1 - SLOW ** np.maximum(np.asarray(self.steps), 1)[:, None]
-        root = np.sqrt(np.asarray(self.square) / corrected)
-        floor = FLOOR * np.sqrt(np.mean(root**2, axis=1, keepdims=True))
-        return np.asarray(np.maximum(root, floor + SMALLEST), dtype=np.float32)
 
 
 def trained(
