@@ -112,6 +112,7 @@ def _fitted_record(
         "n_columns": known.n_columns,
         **{name: getattr(known.numeric, name) for name in ("places", "mean", "sd", "gaps")},
         "categories": [(each.place, each.values) for each in known.categories],
+        "names": known.names,
         "outcomes": {name: getattr(outcomes, name) for name in _units(outcomes)},
         "noise": algorithm.noise,
         "n_rows": algorithm.n_rows,
@@ -184,7 +185,14 @@ def _encoding_of(parts: Record) -> Encoding:
     used = [*places.tolist(), *(each.place for each in categories)]
     if sorted(used) != list(range(n_columns)):
         raise FileRefused(f"it does not say what each of its {n_columns} columns is.")
-    return Encoding(n_columns, Numeric(places, mean, sd, gaps), categories)
+    names = parts.get("names")
+    if names is not None and not (
+        isinstance(names, tuple)
+        and len(names) == n_columns
+        and all(isinstance(name, str) for name in names)
+    ):
+        raise FileRefused("its columns must have one name each, or none.")
+    return Encoding(n_columns, Numeric(places, mean, sd, gaps), categories, names)
 
 
 def _categories_of(entry: Any) -> Categories:

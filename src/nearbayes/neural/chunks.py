@@ -82,7 +82,7 @@ class Examples(NamedTuple):
         Counts; 0 for padding.
     statistics : array of shape (n_draws, n_rows, n_statistics)
     shift : array of shape (n_draws, n_rows, n_outputs)
-        Slope that the Bregman divergence subtracts (see `losses.py`).
+        Slope that the Bregman divergence subtracts (see `convex_losses.py`).
     """
 
     x: Any

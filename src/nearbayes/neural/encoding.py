@@ -62,6 +62,8 @@ class Encoding:
     n_columns : int
     numeric : Numeric
     categories : tuple of Categories
+    names : tuple of str, optional
+        Names of the columns, if all are text.
 
     Examples
     --------
@@ -74,6 +76,7 @@ class Encoding:
     n_columns: int
     numeric: Numeric
     categories: tuple[Categories, ...] = ()
+    names: tuple[str, ...] | None = None
 
     @classmethod
     def of(cls, table: Table, counts: Array | None = None) -> Encoding:
@@ -83,7 +86,7 @@ class Encoding:
         names = [place for place, column in enumerate(columns) if column.dtype.kind == "O"]
         plain = [place for place in range(len(columns)) if place not in names]
         categories = tuple(Categories(place, _seen(columns[place], place)) for place in names)
-        return cls(len(columns), _numeric(columns, plain, weights), categories)
+        return cls(len(columns), _numeric(columns, plain, weights), categories, _names(table))
 
     @property
     def n_inputs(self) -> int:
@@ -140,6 +143,13 @@ def _numeric(columns: Sequence[Array], places: list[int], weights: Array) -> Num
     )
 
 
+def _names(table: Table) -> tuple[str, ...] | None:
+    if not is_frame(table):
+        return None
+    names = tuple(nw.from_native(table, eager_only=True).columns)
+    return names if all(isinstance(name, str) for name in names) else None
+
+
 def _seen(column: Array, place: int) -> tuple[str, ...]:
     """Values of a column of categories, in order."""
     values = sorted({_text(value) for value in column})
@@ -172,7 +182,7 @@ def _columns(table: Table) -> list[Array]:
     """Columns as arrays of numbers, or of objects where they hold categories, text or booleans."""
     if is_frame(table := as_table(table)):
         frame = nw.from_native(table, eager_only=True)
-        return [_column(frame[name]) for name in frame.columns]
+        return [_column(series) for series in frame.iter_columns()]
     values = table.toarray() if sparse.issparse(table) else np.asarray(table)
     if values.dtype.kind in "OUS":
         return [_parsed(column) for column in values.astype(object).T]

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from nearbayes.compiled.precision import compiled, computing_in
 from nearbayes.neural.chunks import Examples
-from nearbayes.neural.losses import Loss, slope
+from nearbayes.neural.convex_losses import Loss, slope
 from nearbayes.neural.network import Network
 
 __all__ = ["gauss_newton"]

@@ -38,10 +38,10 @@ from nearbayes.neural.chunks import (
     shares_of_new,
     trained_once_or_twice,
 )
+from nearbayes.neural.convex_losses import check_convex
 from nearbayes.neural.encoding import Encoding
 from nearbayes.neural.gauss_newton import gauss_newton
 from nearbayes.neural.keys import folded, keys_of
-from nearbayes.neural.losses import check_convex
 from nearbayes.neural.network import Network
 from nearbayes.neural.outcomes import Classes, Numbers, Outcomes
 from nearbayes.neural.priors import with_prior_function

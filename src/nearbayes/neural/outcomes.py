@@ -1,7 +1,8 @@
 """Outcomes: what a network's outputs say of y: numbers, classes, counts, or what the user says.
 
 In NumPy: statistics that losses take, predictions in the units of the user, and samples. Losses
-themselves are in `losses.py`, which is imported when JAX is needed, and in `torch_losses.py`.
+themselves are in `convex_losses.py`, which is imported when JAX is needed, and in
+`torch_losses.py`.
 """
 
 from __future__ import annotations
@@ -39,7 +40,7 @@ class Outcomes(ABC):
     @property
     @abstractmethod
     def loss(self) -> Any:
-        """Loss that the network is trained with: a `nearbayes.neural.losses.Loss`, with JAX."""
+        """Loss that the network is trained with, in JAX."""
 
     @property
     @abstractmethod
@@ -302,4 +303,4 @@ class UserOutcomes(Outcomes):
 
 
 def _jax_loss(name: str, *arguments: Any) -> Any:
-    return resolved(f"nearbayes.neural.losses:{name}")(*arguments)
+    return resolved(f"nearbayes.neural.convex_losses:{name}")(*arguments)

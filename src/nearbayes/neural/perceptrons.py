@@ -81,16 +81,14 @@ class _Perceptron(BaseEstimator):  # type: ignore[misc]
 
     def with_fit(self, algorithm: NetworkAlgorithm, model: NetworkModel) -> Self:
         """A copy with a fitted network."""
-        fitted = clone(self)
-        for name in ("n_features_in_", "feature_names_in_"):
-            if hasattr(self, name):
-                setattr(fitted, name, getattr(self, name))
-        return fitted._set_fit(algorithm, model)  # type: ignore[no-any-return]
+        return clone(self)._set_fit(algorithm, model)  # type: ignore[no-any-return]
 
     def _set_fit(self, algorithm: NetworkAlgorithm, model: NetworkModel) -> Self:
         assert algorithm.encoding is not None
         self.algorithm_, self.network_ = algorithm, model
         self.n_features_in_ = algorithm.encoding.n_columns
+        if algorithm.encoding.names is not None:
+            self.feature_names_in_ = np.array(algorithm.encoding.names, dtype=object)
         if algorithm.stopping is not None:
             self.n_passes_ = algorithm.n_passes or algorithm.stopping.n_passes
             self.validation_passes_ = algorithm.stopping.passes

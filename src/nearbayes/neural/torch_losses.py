@@ -1,4 +1,4 @@
-"""Losses in PyTorch, as functions of outputs that are convex in them; see `losses.py` for why.
+"""Losses in PyTorch, functions of outputs that are convex in them; see `convex_losses.py`.
 
 Names and loss modules of PyTorch are taken for the outcomes that they belong to, so that labels,
 counts and noise can be imputed; any other loss needs a function that samples.

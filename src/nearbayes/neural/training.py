@@ -5,9 +5,9 @@ One program trains first fits and refits. Its objective is the mean over the row
 .. math:: \ell(f_\theta(x_i), t_i) - \text{shift}_i^\top f_\theta(x_i)
           + \frac{\lambda}{2 D} \|(\theta - \theta_{centre}) / S\|^2
 
-(eq. nn-objective, see `losses.py`), where D is the number of rows, S the prior standard deviations
-and :math:`\lambda` the weight of an explicit regulariser, mostly 0. A *pass* sees as many rows as
-there are real ones, in minibatches, in proportion to their counts.
+(eq. nn-objective, see `convex_losses.py`), where D is the number of rows, S the prior standard
+deviations and :math:`\lambda` the weight of an explicit regulariser, mostly 0. A *pass* sees as
+many rows as there are real ones, in minibatches, in proportion to their counts.
 
 **The frozen preconditioner.** First fits are trained by AdamW. Refits keep the step sizes that Adam
 had learned by the end of the first fit, with fresh momentum: at the old parameters the gradient of
@@ -28,7 +28,7 @@ from numpy.typing import NDArray
 
 from nearbayes.compiled.precision import compiled, computing_in
 from nearbayes.neural.chunks import FAST, SLOW, SMALLEST, Batches, Examples, Fits, Optimiser
-from nearbayes.neural.losses import Loss, slope
+from nearbayes.neural.convex_losses import Loss, slope
 from nearbayes.neural.network import Network
 
 __all__ = ["losses_of", "outputs_of", "slopes_of", "starts_of", "trained"]
