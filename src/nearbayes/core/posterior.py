@@ -6,6 +6,7 @@ import platform
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from importlib import metadata
 from pathlib import Path
 from typing import Any
@@ -41,13 +42,16 @@ def installed_versions(*packages: str) -> dict[str, str]:
     >>> sorted(installed_versions())
     ['joblib', 'nearbayes', 'numpy', 'python', 'scikit-learn', 'scipy']
     """
-    versions = {"python": platform.python_version()}
-    for package in ("nearbayes", "numpy", "scipy", "scikit-learn", "joblib", *packages):
-        try:
-            versions[package] = metadata.version(package)
-        except metadata.PackageNotFoundError:  # a module of a distribution with another name
-            versions[package] = getattr(sys.modules.get(package), "__version__", "unknown")
-    return versions
+    names = ("nearbayes", "numpy", "scipy", "scikit-learn", "joblib", *packages)
+    return {"python": platform.python_version()} | {name: _installed(name) for name in names}
+
+
+@cache  # reading the metadata of five packages takes as long as a short run
+def _installed(package: str) -> str:
+    try:
+        return metadata.version(package)
+    except metadata.PackageNotFoundError:  # a module of a distribution with another name
+        return getattr(sys.modules.get(package), "__version__", "unknown")
 
 
 @dataclass(frozen=True)
