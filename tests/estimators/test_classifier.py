@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from sklearn.base import clone
 from sklearn.datasets import load_iris, make_classification
 from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.linear_model import LogisticRegression
@@ -143,12 +144,11 @@ def test_auto_schedule_with_a_class_of_one_row():
 def test_weights_count_rows():
     """Weights of 3 give the posterior of the data written three times: narrower by sqrt 3."""
     inputs, labels = make_classification(150, 4, random_state=0)
-    once = nb.PosteriorClassifier(LogisticRegression(C=1e6), n_draws=200, random_state=0).fit(
-        inputs, labels
+    model = nb.PosteriorClassifier(
+        LogisticRegression(C=1e6), n_draws=200, n_refits=4, random_state=0
     )
-    thrice = nb.PosteriorClassifier(LogisticRegression(C=1e6), n_draws=200, random_state=0).fit(
-        inputs, labels, sample_weight=np.full(150, 3.0)
-    )
+    once = clone(model).fit(inputs, labels)
+    thrice = model.fit(inputs, labels, sample_weight=np.full(150, 3.0))
     ratio = (
         once.posterior_.apply(lambda m: m.coef_[0]).std
         / thrice.posterior_.apply(lambda m: m.coef_[0]).std

@@ -94,7 +94,7 @@ def test_noise_is_from_out_of_fold_residuals():
 
 
 def test_noise_level_has_a_posterior_of_its_own():
-    model = nb.PosteriorRegressor(LinearRegression(), n_draws=400, n_refits=16, random_state=0).fit(
+    model = nb.PosteriorRegressor(LinearRegression(), n_draws=400, n_refits=6, random_state=0).fit(
         X, Y
     )
     variances = np.array([draw.noise.covariance[0, 0] for draw in model.posterior_.models])
@@ -127,7 +127,7 @@ def test_heteroscedastic_noise_does_not_invent_structure():
 
 
 def test_own_distribution_of_ngboost():
-    estimator = NGBRegressor(n_estimators=30, verbose=False)
+    estimator = NGBRegressor(n_estimators=15, learning_rate=0.05, verbose=False)
     model = nb.PosteriorRegressor(
         estimator, noise="estimator", n_draws=4, n_refits=2, random_state=0
     ).fit(X[:300], Y[:300])

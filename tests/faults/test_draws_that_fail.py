@@ -155,10 +155,11 @@ def test_a_worker_that_dies_costs_only_its_own_draw():
 
 
 SCRIPT = textwrap.dedent("""
-    import sys, time, warnings
+    import signal, sys, time, warnings
     import numpy as np
     import nearbayes as nb
     warnings.simplefilter("always")
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # even if the tests are deaf to it
 
     class SlowFit:
         def __call__(self, z):
