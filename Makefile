@@ -19,7 +19,7 @@ demo: $(READY)       ## real data, base model against bagging against nearbayes,
 	$(BIN)/python examples/demo.py
 
 test: $(READY)       ## unit, contract, fault and fast statistical tests, and every docstring example
-	$(BIN)/python -m pytest -n 2
+	$(BIN)/python -m pytest -n 2 --dist worksteal
 
 lint: $(READY)       ## style, types
 	$(BIN)/ruff check .
