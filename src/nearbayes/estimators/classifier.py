@@ -11,7 +11,6 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.stats import entropy
 from sklearn.base import ClassifierMixin
-from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import column_or_1d
 
@@ -22,6 +21,7 @@ from nearbayes.core.protocols import Inputs
 from nearbayes.core.schedule import Schedule
 from nearbayes.estimators.face import Method, PosteriorEstimator
 from nearbayes.execution.executor import OnError
+from nearbayes.learners.smooth_trees import SmoothTreesClassifier
 
 __all__ = ["PosteriorClassifier", "Uncertainty"]
 
@@ -215,7 +215,7 @@ class PosteriorClassifier(ClassifierMixin, PosteriorEstimator):  # type: ignore[
         return self.posterior_.predict(table)
 
     def _base_estimator(self) -> Any:
-        return HistGradientBoostingClassifier() if self.estimator is None else self.estimator
+        return SmoothTreesClassifier() if self.estimator is None else self.estimator
 
     def _checked_target(self, y: ArrayLike) -> NDArray[Any]:
         return np.asarray(column_or_1d(y, warn=True))
