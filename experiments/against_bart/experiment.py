@@ -16,9 +16,7 @@ from experiments.coverage.measures import LEVEL, Array, best_interval, scored, s
 from experiments.coverage.truths import TRUTHS
 from experiments.runner.records import Record, Unit
 
-NAMES = tuple(
-    f"{name}, n={n}" for n in SIZES for name, truth in TRUTHS.items() if not truth.is_class
-)
+NAMES = tuple(name for name, truth in TRUTHS.items() if not truth.is_class)
 N_QUANTILES = 100  # of the errors of a replication that are kept
 
 Rows = tuple[Array, Array, Array]
@@ -73,12 +71,12 @@ METHODS: dict[str, Callable[[Rows, int, int], Fitted]] = {
 
 @dataclass(frozen=True)
 class AgainstBart:
-    """Truths and sizes in turn; a split is a replication."""
+    """At every split each truth has one of the sizes, in turn."""
 
     data_sets: tuple[str, ...] = NAMES
     measured: tuple[str, ...] = tuple(METHODS)
-    n_splits: int = 2
-    n_draws: int = 25
+    n_splits: int = 6
+    n_draws: int = 12
     data_dir: Path = Path()
 
     @property
@@ -89,7 +87,11 @@ class AgainstBart:
     @property
     def units(self) -> Sequence[Unit]:
         """Replications in turn."""
-        return [Unit(name, split) for split in range(self.n_splits) for name in self.data_sets]
+        return [
+            Unit(f"{name}, n={SIZES[(place + split) % len(SIZES)]}", split)
+            for split in range(self.n_splits)
+            for place, name in enumerate(self.data_sets)
+        ]
 
     def methods(self, unit: Unit) -> Sequence[str]:
         """All of them."""

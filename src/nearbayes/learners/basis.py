@@ -28,7 +28,7 @@ N_KNOTS, MOST_CURVES, FEWEST_VALUES = 10, 6, 5
 FARTHEST = 5.0  # standard deviations: what is beyond would have all the leverage
 MOST_LEVELS = 30
 MOST_COLUMNS = 600  # of lines, or of curves
-MOST_PAIRS = 300
+MOST_PAIRS = 200  # more take longer than the trees
 NEGLIGIBLE = 1e-6
 
 
