@@ -52,7 +52,8 @@ class PosteriorClassifier(ClassifierMixin, PosteriorEstimator):  # type: ignore[
     ----------
     estimator : classifier, optional
         Any scikit-learn classifier with `predict_proba`; never changed. Default:
-        `HistGradientBoostingClassifier`, which takes missing values and categorical columns.
+        `SmoothTreesClassifier`, boosted trees blended with a smooth model, which takes missing
+        values and categorical columns.
         AutoGluon's `TabularPredictor`, configured but not fitted, will do, too.
     n_draws : int
         Number of posterior draws; each is a fitted estimator.

@@ -44,9 +44,9 @@ class PosteriorRegressor(RegressorMixin, PosteriorEstimator):  # type: ignore[mi
     Parameters
     ----------
     estimator : regressor, optional
-        Any scikit-learn regressor; never changed. Default: `HistGradientBoostingRegressor`,
-        which takes missing values and categorical columns. AutoGluon's `TabularPredictor`,
-        configured but not fitted, will do, too.
+        Any scikit-learn regressor; never changed. Default: `SmoothTreesRegressor`, boosted trees
+        blended with a smooth model, which takes missing values and categorical columns.
+        AutoGluon's `TabularPredictor`, configured but not fitted, will do, too.
     noise : str or callable
         What is around the prediction, learned from out-of-fold predictions: "gaussian" (normal),
         "residual" (resampled residuals: skewed, heavy tails), "heteroscedastic" (normal with a

@@ -179,7 +179,7 @@ def _columns(table: Table) -> list[NDArray[Any]]:
     if not is_frame(table):
         return list(np.asarray(table, dtype=np.float64).T)
     frame = nw.from_native(table, eager_only=True)
-    return [_values(frame[name]) for name in frame.columns]
+    return [_values(frame.get_column(name)) for name in frame.columns]
 
 
 def _values(column: nw.Series[Any]) -> NDArray[Any]:

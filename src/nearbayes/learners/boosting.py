@@ -10,15 +10,26 @@ from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostin
 
 from nearbayes.core.tables import Table, n_rows
 
-__all__ = ["DEPTHS", "TRIED", "all_classes", "boosted", "staged"]
+__all__ = ["DEPTHS", "all_classes", "boosted", "rounds_to_try", "staged"]
 
 Array = NDArray[np.float64]
 DEPTHS = (1, 3, 6)  # additive functions want stumps
-RATE, MOST_ROUNDS = 0.15, 120
-TRIED = np.array([1, 2, 3, 5, 7, *range(10, MOST_ROUNDS + 1, 5)])  # numbers of rounds
+RATE = 0.15
 LEAF = 10  # rows, at least
 MOST_LEAVES = 31
 FEWEST_BINS, MOST_BINS, ROWS_PER_BIN = 63, 255, 32
+
+
+def rounds_to_try(most: int) -> NDArray[np.intp]:
+    """Numbers of rounds, up to a largest one.
+
+    Examples
+    --------
+    >>> rounds_to_try(20).tolist()
+    [1, 2, 3, 5, 7, 10, 15, 20]
+    """
+    wanted = np.array([1, 2, 3, 5, 7, *range(10, most + 1, 5)])
+    return wanted[wanted <= most]
 
 
 def boosted(
@@ -59,9 +70,9 @@ def boosted(
     return model.fit(table, y, sample_weight=weights)
 
 
-def staged(model: Any, table: Table, n_classes: int) -> Array:
-    """Predictions after each of the `TRIED` rounds, shape (n_tried, n_rows[, n_classes])."""
-    wanted = {int(each) for each in TRIED}
+def staged(model: Any, table: Table, n_classes: int, rounds: NDArray[np.intp]) -> Array:
+    """Predictions after these rounds, shape (n_tried, n_rows[, n_classes])."""
+    wanted = set(rounds.tolist())
     if not n_classes:
         stages = enumerate(model.staged_predict(table), 1)
         return np.stack([np.asarray(each) for k, each in stages if k in wanted])

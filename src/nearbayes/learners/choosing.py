@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from nearbayes.core.tables import Table, take
 from nearbayes.learners.basis import Basis
-from nearbayes.learners.boosting import DEPTHS, MOST_ROUNDS, TRIED, boosted, staged
+from nearbayes.learners.boosting import DEPTHS, boosted, rounds_to_try, staged
 from nearbayes.learners.logistic import blend, class_precisions, class_probabilities, logistic
 from nearbayes.learners.ridge import Ridge, prior_precisions
 
@@ -68,13 +68,15 @@ def folds_of(y: NDArray[np.generic], rng: np.random.RandomState) -> Folds:
     return [(np.flatnonzero(fold != k), np.flatnonzero(fold == k)) for k in range(fold.max() + 1)]
 
 
-def choose_for_numbers(table: Table, y: Array, weights: Array, folds: Folds) -> Choice:
+def choose_for_numbers(
+    table: Table, y: Array, weights: Array, folds: Folds, most_rounds: int
+) -> Choice:
     """Choose by squared error."""
-    basis = Basis.of(table)
+    basis, tried = Basis.of(table), rounds_to_try(most_rounds)
     functions = basis.functions(table)
-    trees, smooth = np.empty((len(DEPTHS), len(TRIED), len(y))), np.empty(len(y))
+    trees, smooth = np.empty((len(DEPTHS), len(tried), len(y))), np.empty(len(y))
     for train, test in folds:
-        trees[..., test] = _trees_out_of_fold(table, y, weights, train, test, 0)
+        trees[..., test] = _trees_out_of_fold(table, y, weights, train, test, 0, tried)
         seen = functions[train], y[train], weights[train]
         precisions, _ = prior_precisions(seen[0], seen[1][:, None], seen[2], basis.groups)
         smooth[test] = Ridge.fitted(*seen, precisions).predict(functions[test])
@@ -85,23 +87,25 @@ def choose_for_numbers(table: Table, y: Array, weights: Array, folds: Folds) -> 
     size = weights @ gap**2
     share = float(np.clip(weights @ (gap * error) / size, 0, 1)) if size > 0 else 0.0
     precisions, _ = prior_precisions(functions, y[:, None], weights, basis.groups)
-    return Choice(_settled(share), DEPTHS[depth], int(TRIED[rounds]), basis, precisions)
+    return Choice(_settled(share), DEPTHS[depth], int(tried[rounds]), basis, precisions)
 
 
 def choose_for_classes(
-    table: Table, codes: Codes, weights: Array, folds: Folds, n_classes: int
+    table: Table, codes: Codes, weights: Array, folds: Folds, most_rounds: int, n_classes: int
 ) -> Choice:
     """Choose by log loss."""
-    basis, n = Basis.of(table), len(codes)
+    basis, tried, n = Basis.of(table), rounds_to_try(most_rounds), len(codes)
     functions = basis.functions(table)
-    trees = np.empty((len(DEPTHS), len(TRIED), n, n_classes))
+    trees = np.empty((len(DEPTHS), len(tried), n, n_classes))
     smooth = np.empty((len(STRENGTHS), n, n_classes))
     for train, test in folds:
         seen = np.unique(codes[train])
         if len(seen) == 1:
             trees[..., test, :] = smooth[:, test] = np.eye(n_classes)[seen[0]]
             continue
-        trees[..., test, :] = _trees_out_of_fold(table, codes, weights, train, test, n_classes)
+        trees[..., test, :] = _trees_out_of_fold(
+            table, codes, weights, train, test, n_classes, tried
+        )
         if len(basis.groups):
             kept = functions[train], codes[train], weights[train]
             precisions = class_precisions(*kept, basis.groups, n_classes)
@@ -111,7 +115,7 @@ def choose_for_classes(
                 smooth[k, test] = class_probabilities(fitted, functions[test] * scale, n_classes)
     losses = _log_losses(trees, codes) @ weights
     depth, rounds = np.unravel_index(losses.argmin(), losses.shape)
-    chosen = DEPTHS[depth], int(TRIED[rounds])
+    chosen = DEPTHS[depth], int(tried[rounds])
     if not len(basis.groups):
         return Choice(0.0, *chosen, basis, np.zeros(0))
     k = int(np.argmin(_log_losses(smooth, codes) @ weights))
@@ -122,16 +126,21 @@ def choose_for_classes(
 
 
 def _trees_out_of_fold(
-    table: Table, y: NDArray[np.generic], weights: Array, train: Codes, test: Codes, n_classes: int
+    table: Table,
+    y: NDArray[np.generic],
+    weights: Array,
+    train: Codes,
+    test: Codes,
+    n_classes: int,
+    tried: Codes,
 ) -> Array:
     """Predictions of test rows by depth and rounds, shape (n_depths, n_tried, n_test, ...)."""
     rows, held_out = take(table, train), take(table, test)
     parts = []
     for depth in DEPTHS:
-        fitted = boosted(
-            rows, y[train], weights[train], n_classes > 0, depth=depth, rounds=MOST_ROUNDS
-        )
-        parts.append(staged(fitted, held_out, n_classes))
+        size = {"depth": depth, "rounds": int(tried[-1])}
+        fitted = boosted(rows, y[train], weights[train], n_classes > 0, **size)
+        parts.append(staged(fitted, held_out, n_classes, tried))
     return np.stack(parts)
 
 

@@ -13,7 +13,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
-from sklearn.utils import check_random_state
+from sklearn.utils import assert_all_finite, check_random_state
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import (
     _check_sample_weight,
@@ -22,6 +22,7 @@ from sklearn.utils.validation import (
     validate_data,
 )
 
+from nearbayes.core.schedule import is_whole
 from nearbayes.core.tables import Table, is_frame, n_rows, take
 from nearbayes.learners.boosting import boosted
 from nearbayes.learners.choosing import Choice, choose_for_classes, choose_for_numbers, folds_of
@@ -37,7 +38,8 @@ Codes = NDArray[np.intp]
 class _SmoothTrees(BaseEstimator):  # type: ignore[misc]
     """What the regressor and the classifier share."""
 
-    def __init__(self, *, random_state: Any = None) -> None:
+    def __init__(self, *, max_rounds: int = 120, random_state: Any = None) -> None:
+        self.max_rounds = max_rounds
         self.random_state = random_state
 
     def _checked(self, X: Any, y: Any, sample_weight: Any) -> tuple[Table, NDArray[Any], Array]:
@@ -48,6 +50,7 @@ class _SmoothTrees(BaseEstimator):  # type: ignore[misc]
                 "fit(X, y)."
             )
         table, y = self._table(X, reset=True), column_or_1d(y, warn=True)
+        assert_all_finite(y, input_name="y")
         if n_rows(table) != len(y):
             raise ValueError(
                 "X and y must have the same number of rows, got inconsistent numbers of samples: "
@@ -61,6 +64,14 @@ class _SmoothTrees(BaseEstimator):  # type: ignore[misc]
                 "rows."
             )
         return take(table, kept), y[kept], weights[kept]
+
+    @property
+    def _most_rounds(self) -> int:
+        if not is_whole(self.max_rounds) or self.max_rounds < 1:
+            raise ValueError(
+                f"max_rounds must be a whole number, 1 or more, got {self.max_rounds!r}."
+            )
+        return int(self.max_rounds)
 
     def _table(self, X: Any, *, reset: bool) -> Table:
         if is_frame(X):
@@ -82,6 +93,8 @@ class SmoothTreesRegressor(RegressorMixin, _SmoothTrees):  # type: ignore[misc]
 
     Parameters
     ----------
+    max_rounds : int
+        Rounds of boosting to choose from, at most, at rate 0.15.
     random_state : None, int or RandomState
         Of the folds.
 
@@ -103,14 +116,13 @@ class SmoothTreesRegressor(RegressorMixin, _SmoothTrees):  # type: ignore[misc]
         """Choose out of fold, then fit to all rows."""
         table, y, weights = self._checked(X, y, sample_weight)
         y = y.astype(np.float64)
-        if not np.isfinite(y).all():
-            raise ValueError("y must be finite, got NaN or infinity: remove those rows.")
         return self.fit_chosen(self.choose(table, y, weights), table, y, weights)
 
     def choose(self, table: Table, y: Array, weights: Array) -> Choice:
         """Depth and number of trees, penalties and share by squared error out of fold."""
         folds = folds_of(y, check_random_state(self.random_state))
-        return choose_for_numbers(self._table(table, reset=True), y, weights, folds)
+        table = self._table(table, reset=True)
+        return choose_for_numbers(table, y, weights, folds, self._most_rounds)
 
     def fit_chosen(self, choice: Choice, X: Any, y: Array, weights: Array) -> Self:
         """Fit both parts as chosen."""
@@ -145,6 +157,8 @@ class SmoothTreesClassifier(ClassifierMixin, _SmoothTrees):  # type: ignore[misc
 
     Parameters
     ----------
+    max_rounds : int
+        Rounds of boosting to choose from, at most, at rate 0.15.
     random_state : None, int or RandomState
         Of the folds.
 
@@ -179,7 +193,7 @@ class SmoothTreesClassifier(ClassifierMixin, _SmoothTrees):  # type: ignore[misc
         """Depth and number of trees, penalties and share by log loss out of fold."""
         folds = folds_of(codes, check_random_state(self.random_state))
         table = self._table(table, reset=True)
-        return choose_for_classes(table, codes, weights, folds, n_classes)
+        return choose_for_classes(table, codes, weights, folds, self._most_rounds, n_classes)
 
     def fit_chosen(
         self,
