@@ -17,6 +17,7 @@ from nearbayes.core.posterior import Posterior
 from nearbayes.core.protocols import Algorithm, ChunkAlgorithm, Traits
 from nearbayes.core.schedule import Schedule
 from nearbayes.estimators import PosteriorClassifier, PosteriorRegressor, load
+from nearbayes.estimators.rare import RareClassWarning
 from nearbayes.learners.smooth_trees import SmoothTreesClassifier, SmoothTreesRegressor
 
 __version__ = "0.1.0.dev0"
@@ -31,6 +32,7 @@ __all__ = [
     "Posterior",
     "PosteriorClassifier",
     "PosteriorRegressor",
+    "RareClassWarning",
     "RegressorAlgorithm",
     "Schedule",
     "SequentialMLE",

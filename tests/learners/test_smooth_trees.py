@@ -104,7 +104,8 @@ def test_rounds_that_make_no_sense(given):
 @pytest.mark.parametrize("library", ["array", "pandas"])
 def test_posteriors_keep_the_choice_and_can_be_saved(library, tmp_path):
     pytest.importorskip("skops")
-    table, run = X if library == "array" else frame("pandas"), {"n_draws": 3, "random_state": 0}
+    table = X if library == "array" else frame("pandas")
+    run = {"n_draws": 3, "calibration": None, "random_state": 0}
     labels = np.where(LINE + NOISE > 0, "high", "low")
     for model in (
         nb.PosteriorRegressor(nb.SmoothTreesRegressor(**QUICK), **run).fit(table, LINE + NOISE),

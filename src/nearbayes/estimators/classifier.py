@@ -20,6 +20,7 @@ from nearbayes.core.engine import DrawWarning
 from nearbayes.core.protocols import Inputs
 from nearbayes.core.schedule import Schedule
 from nearbayes.estimators.face import Method, PosteriorEstimator
+from nearbayes.estimators.rare import warn_of_rare_classes
 from nearbayes.execution.executor import OnError
 from nearbayes.learners.smooth_trees import SmoothTreesClassifier
 
@@ -170,6 +171,7 @@ class PosteriorClassifier(ClassifierMixin, PosteriorEstimator):  # type: ignore[
         self._fit_posterior(algorithm, data, predict_on)
         self.classes_ = self.posterior_.algorithm.classes
         self._warn_of_lost_classes()
+        warn_of_rare_classes(self.posterior_.algorithm, data)
         return self
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:

@@ -107,7 +107,7 @@ class SmoothTreesFit(EstimatorFit):
 
 
 def example() -> tuple[SmoothTreesRegressor, Data]:
-    """A regressor with its default settings, and data for it."""
+    """A regressor with few rounds, as each fit of its own tunes, and data for it."""
     rng = np.random.default_rng(7)
     X = rng.normal(size=(60, 3))
-    return SmoothTreesRegressor(), Data.of(X, X[:, 0] + rng.normal(size=60))
+    return SmoothTreesRegressor(max_rounds=5), Data.of(X, X[:, 0] + rng.normal(size=60))
