@@ -16,7 +16,7 @@ from nearbayes.core.data import Data
 
 __all__ = ["RareClassWarning", "warn_of_rare_classes"]
 
-TOO_SELDOM = 0.5  # of the frequency of a class, out of fold (experiments/rare_classes)
+TOO_SELDOM = 0.6  # of the frequency of a class, out of fold
 
 
 class RareClassWarning(UserWarning):
@@ -24,7 +24,7 @@ class RareClassWarning(UserWarning):
 
 
 def warn_of_rare_classes(algorithm: Any, data: Data) -> None:
-    """Warn of each class whose mean probability out of fold is below half of its frequency.
+    """Warn of each class whose mean probability out of fold is far below its frequency.
 
     To be called by `fit`: the warning points at the line that called it.
 
