@@ -44,7 +44,7 @@ class Options:
 
     target: str
     task: Task | None = None
-    model: ModelName = "hist"
+    model: ModelName = "blend"
     draws: int | None = None
     refits: int | None = None
     method: Method = "martingale"

@@ -11,7 +11,6 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.stats import entropy
 from sklearn.base import ClassifierMixin
-from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import column_or_1d
 
@@ -21,7 +20,9 @@ from nearbayes.core.engine import DrawWarning
 from nearbayes.core.protocols import Inputs
 from nearbayes.core.schedule import Schedule
 from nearbayes.estimators.face import Method, PosteriorEstimator
+from nearbayes.estimators.rare import warn_of_rare_classes
 from nearbayes.execution.executor import OnError
+from nearbayes.learners.smooth_trees import SmoothTreesClassifier
 
 __all__ = ["PosteriorClassifier", "Uncertainty"]
 
@@ -52,7 +53,8 @@ class PosteriorClassifier(ClassifierMixin, PosteriorEstimator):  # type: ignore[
     ----------
     estimator : classifier, optional
         Any scikit-learn classifier with `predict_proba`; never changed. Default:
-        `HistGradientBoostingClassifier`, which takes missing values and categorical columns.
+        `SmoothTreesClassifier`, boosted trees blended with a smooth model, which takes missing
+        values and categorical columns.
         AutoGluon's `TabularPredictor`, configured but not fitted, will do, too.
     n_draws : int
         Number of posterior draws; each is a fitted estimator.
@@ -169,6 +171,7 @@ class PosteriorClassifier(ClassifierMixin, PosteriorEstimator):  # type: ignore[
         self._fit_posterior(algorithm, data, predict_on)
         self.classes_ = self.posterior_.algorithm.classes
         self._warn_of_lost_classes()
+        warn_of_rare_classes(self.posterior_.algorithm, data)
         return self
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
@@ -215,7 +218,7 @@ class PosteriorClassifier(ClassifierMixin, PosteriorEstimator):  # type: ignore[
         return self.posterior_.predict(table)
 
     def _base_estimator(self) -> Any:
-        return HistGradientBoostingClassifier() if self.estimator is None else self.estimator
+        return SmoothTreesClassifier() if self.estimator is None else self.estimator
 
     def _checked_target(self, y: ArrayLike) -> NDArray[Any]:
         return np.asarray(column_or_1d(y, warn=True))

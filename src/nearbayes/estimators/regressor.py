@@ -8,7 +8,6 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import RegressorMixin
-from sklearn.ensemble import HistGradientBoostingRegressor
 from sklearn.utils import check_array
 from sklearn.utils.validation import column_or_1d
 
@@ -29,6 +28,7 @@ from nearbayes.estimators.mixture import (
     noise_factor,
 )
 from nearbayes.execution.executor import OnError
+from nearbayes.learners.smooth_trees import SmoothTreesRegressor
 from nearbayes.predictives.noise import NoiseName
 from nearbayes.predictives.predictive import Predictive
 
@@ -44,9 +44,9 @@ class PosteriorRegressor(RegressorMixin, PosteriorEstimator):  # type: ignore[mi
     Parameters
     ----------
     estimator : regressor, optional
-        Any scikit-learn regressor; never changed. Default: `HistGradientBoostingRegressor`,
-        which takes missing values and categorical columns. AutoGluon's `TabularPredictor`,
-        configured but not fitted, will do, too.
+        Any scikit-learn regressor; never changed. Default: `SmoothTreesRegressor`, boosted trees
+        blended with a smooth model, which takes missing values and categorical columns.
+        AutoGluon's `TabularPredictor`, configured but not fitted, will do, too.
     noise : str or callable
         What is around the prediction, learned from out-of-fold predictions: "gaussian" (normal),
         "residual" (resampled residuals: skewed, heavy tails), "heteroscedastic" (normal with a
@@ -296,7 +296,7 @@ class PosteriorRegressor(RegressorMixin, PosteriorEstimator):  # type: ignore[mi
         return Seeds(self.posterior_.provenance.seed).shared()
 
     def _base_estimator(self) -> Any:
-        return HistGradientBoostingRegressor() if self.estimator is None else self.estimator
+        return SmoothTreesRegressor() if self.estimator is None else self.estimator
 
     def _checked_target(self, y: ArrayLike) -> Array:
         if y is None:

@@ -8,8 +8,8 @@ is taken out (one half step of twicing):
 
 .. math:: f^* = f + \tfrac12 (f - \overline{f'}), \quad f' \text{ fitted to data simulated from } f
 
-Trees are not in the class of a linear model, and not every table can be given to them; then the
-first fit is the truth.
+Trees are not in the class of a linear model, not every table can be given to them, and a learner
+that tunes itself out of fold is a better reference than they are; then the first fit is the truth.
 """
 
 from __future__ import annotations
@@ -28,6 +28,7 @@ from nearbayes.core.data import Data, Rows
 from nearbayes.core.protocols import ChunkAlgorithm, Rng
 from nearbayes.core.seeds import integer_seed
 from nearbayes.core.tables import Table, as_table
+from nearbayes.fits.smooth_trees_fit import SmoothTreesFit
 from nearbayes.predictives.noise import (
     GaussianNoise,
     HeteroscedasticNoise,
@@ -133,7 +134,8 @@ def likely_truth(algorithm: ChunkAlgorithm, first: Any, data: Data, rng: Rng) ->
     """
     plain = getattr(algorithm, "algorithm", algorithm)
     own = FirstFit(algorithm, first)
-    if not algorithm.traits.calibrate or data.y.ndim > 1:
+    tunes_itself = isinstance(getattr(plain, "fitting", None), SmoothTreesFit)
+    if not algorithm.traits.calibrate or data.y.ndim > 1 or tunes_itself:
         return own
     try:
         if isinstance(plain, ClassifierAlgorithm):
