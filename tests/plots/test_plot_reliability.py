@@ -3,7 +3,7 @@ import pytest
 from scipy.stats import binom
 
 import nearbayes as nb
-from nearbayes.draws.credible import Functional
+from nearbayes.draws.functional import Functional
 from nearbayes.metrics import coverage
 
 

@@ -12,7 +12,6 @@ from nearbayes.algorithms.estimators import ClassifierAlgorithm
 from nearbayes.core import inputs
 from nearbayes.core.posterior import Posterior
 from nearbayes.core.schedule import Schedule
-from nearbayes.estimators.calibration import Calibration
 from nearbayes.estimators.classifier import PosteriorClassifier
 from nearbayes.estimators.regressor import PosteriorRegressor
 from nearbayes.files.arrays import Read, array_of, labels_of, plain_of
@@ -32,7 +31,6 @@ KINDS: dict[str, type[Model]] = {
     "PosteriorRegressor": PosteriorRegressor,
 }
 SOURCES = {"Urn": inputs.Urn, "KDE": inputs.KDE, "Uniform": inputs.Uniform}
-LINKS = ("identity", "log", "logit")
 MOST_FEATURES = 100_000_000
 
 
@@ -97,7 +95,6 @@ def _model_of(manifest: Record, read: Read, trusted: Collection[str]) -> Model |
         model.schedule_ = _schedule_of(manifest.record("schedule"))
     if "schedule_scores" in manifest:
         model.schedule_scores_ = manifest.numbers("schedule_scores", low=-1e300)
-    model.calibration_ = _calibration_of(manifest, read)
     classifies = isinstance(model, PosteriorClassifier)
     if isinstance(model.posterior_.algorithm, ClassifierAlgorithm) != classifies:
         raise FileRefused(f"its draws are not those of a {type(model).__name__}.")
@@ -148,34 +145,6 @@ def _schedule_of(record: Record) -> Schedule:
         is_whole = isinstance(record.get(name), int)
         amounts[name] = record.whole(name, 1) if is_whole else record.number(name)
     return Schedule.arithmetic(**amounts)
-
-
-def _calibration_of(manifest: Record, read: Read) -> Calibration | None:
-    if "calibration" not in manifest:
-        return None
-    record = manifest.record("calibration")
-    ratios = tuple(array_of(read(name), "f") for name in record.many("ratios"))
-    if not ratios or any(each.ndim != 1 or not len(each) for each in ratios):
-        raise FileRefused("its calibration has no ratios.")
-    return Calibration(
-        ratios,
-        record.text("link", LINKS),  # type: ignore[arg-type]
-        record.whole("n_draws", 2),
-        record.number("inflation", 1.0),
-        record.number("seconds"),
-        _pooled_of(record.get("pooled")),
-        record.number("start", 0.0, 1.0),
-        record.text("truth"),
-    )
-
-
-def _pooled_of(value: Any) -> Any:
-    """One variance, or one for each output."""
-    several = value if isinstance(value, list) else [value]
-    right = all(isinstance(each, int | float) and 0 <= each < np.inf for each in several)
-    if not right or not several:
-        raise FileRefused("its calibration has a pooled variance that is none.")
-    return np.asarray(value, dtype=np.float64)
 
 
 def _conformal_of(record: Record, read: Read) -> Any:

@@ -13,7 +13,6 @@ import numpy as np
 
 from nearbayes.core.inputs import KDE, Uniform, Urn
 from nearbayes.core.schedule import Schedule
-from nearbayes.estimators.calibration import Calibration
 from nearbayes.files.arrays import NotSaveable, array_bytes, labels_record, plain_record
 from nearbayes.files.container import Members
 from nearbayes.files.draws import Models, estimator_record
@@ -54,7 +53,6 @@ def _manifest(model: Any, draws: list[int], models: Models, members: Members) ->
         "posterior": posterior,
         "schedule": _schedule_record(getattr(model, "schedule_", None)),
         "schedule_scores": getattr(model, "schedule_scores_", None),
-        "calibration": _calibration_record(model.calibration_, members),
         "noise_factor": getattr(model, "noise_factor_", None),
         "conformal": _conformal_record(getattr(model, "conformal_", None), members),
     }
@@ -109,14 +107,6 @@ def _schedule_record(schedule: Any) -> Any:
         return schedule
     amounts = asdict(schedule).items()
     return {key: each.item() if isinstance(each, np.generic) else each for key, each in amounts}
-
-
-def _calibration_record(calibration: Calibration | None, members: Members) -> Any:
-    if calibration is None:
-        return None
-    ratios = [members.add("arrays", array_bytes(each), "npy") for each in calibration.ratios]
-    plain = {k: v for k, v in vars(calibration).items() if k not in ("ratios", "pooled")}
-    return {**plain, "ratios": ratios, "pooled": np.asarray(calibration.pooled).tolist()}
 
 
 def _conformal_record(layer: Any, members: Members) -> Any:

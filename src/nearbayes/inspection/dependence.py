@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from nearbayes.core.tables import n_rows
 from nearbayes.estimators import PosteriorRegressor
 from nearbayes.inspection.columns import Column, evenly_spaced
-from nearbayes.inspection.fitted import Fitted, credible_interval_of, target_columns, thinned
+from nearbayes.inspection.fitted import Fitted, target_columns, thinned
 
 __all__ = ["MOST_ROWS", "Dependence", "partial_dependence", "predictive_band"]
 
@@ -57,7 +57,7 @@ def partial_dependence(
     predicted = few.posterior_predictions(column.imposed_on(_rows(column)))
     draws = _by_value(predicted, column).mean(axis=2)
     columns, names = target_columns(model, target, draws.shape[-1])
-    mean, credible = draws.mean(axis=0), credible_interval_of(model, draws, coverage)
+    mean, credible = draws.mean(axis=0), model.posterior_.of_predictions(draws).interval(coverage)
     return [
         Dependence(name, mean[:, k], credible[:, k]) for k, name in zip(columns, names, strict=True)
     ]

@@ -12,11 +12,10 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from nearbayes.core.tables import Table, n_rows
-from nearbayes.draws.credible import Functional
 from nearbayes.estimators import PosteriorClassifier, PosteriorRegressor
 from nearbayes.inspection.columns import evenly_spaced
 
-__all__ = ["Fitted", "checked_outcomes", "credible_interval_of", "target_columns", "thinned"]
+__all__ = ["Fitted", "checked_outcomes", "target_columns", "thinned"]
 
 Fitted = PosteriorClassifier | PosteriorRegressor
 Array = NDArray[np.float64]
@@ -68,20 +67,6 @@ def _finite(outcomes: NDArray[Any]) -> Array:
             "values: leave out those rows."
         )
     return numbers
-
-
-def credible_interval_of(
-    model: Fitted, values: Array, coverage: float | Sequence[float] = 0.9
-) -> Array:
-    """Credible interval of draws of predictions or of their means, as in `predict_interval`.
-
-    The interval is calibrated if the model is, else corrected for truncation. Draws of shape
-    (n_draws, ...) give shape (..., 2), or (..., 2, n_levels) for several levels.
-    """
-    if model.calibration_ is not None:
-        return np.asarray(model.calibration_.interval(values, coverage))
-    posterior = model.posterior_
-    return Functional(values, posterior.inflation, posterior.link).interval(coverage)
 
 
 def target_columns(model: Fitted, target: Any, n_columns: int) -> tuple[list[int], list[str]]:

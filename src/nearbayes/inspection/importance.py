@@ -13,7 +13,7 @@ from sklearn.pipeline import Pipeline
 
 from nearbayes.core.protocols import Rng
 from nearbayes.core.tables import Table, as_table, n_rows, take
-from nearbayes.draws.credible import Functional
+from nearbayes.draws.functional import Functional
 from nearbayes.estimators import PosteriorClassifier
 from nearbayes.inspection.columns import evenly_spaced, known_values, with_column
 from nearbayes.inspection.fitted import Fitted, thinned

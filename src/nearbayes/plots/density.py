@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import gaussian_kde
 
-from nearbayes.draws.credible import Functional
+from nearbayes.draws.functional import Functional
 from nearbayes.plots.canvas import as_axes, colours, foreground, percent
 from nearbayes.plots.entries import as_entries, entry
 

@@ -10,7 +10,7 @@ import numpy as np
 from nearbayes.core.schedule import is_whole
 from nearbayes.core.seeds import Seeds
 from nearbayes.core.tables import as_table
-from nearbayes.draws.credible import Functional
+from nearbayes.draws.functional import Functional
 from nearbayes.inspection.fitted import Fitted, check_model, checked_outcomes
 from nearbayes.inspection.importance import Importances, own_importances, permutation_importances
 from nearbayes.plots.canvas import as_axes, colours, foreground, percent

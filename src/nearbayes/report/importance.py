@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from nearbayes.core.protocols import Rng
-from nearbayes.draws.credible import Functional
+from nearbayes.draws.functional import Functional
 from nearbayes.inspection import importance as inspected
 from nearbayes.report.heldout import LEVELS, HeldOut
 from nearbayes.report.rounding import by_level, counted, rounded
