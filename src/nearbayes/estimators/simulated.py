@@ -57,7 +57,7 @@ class SimulatedSets:
                 raise ValueError(f"its shape is {simulated.shape[2:]} on simulated data sets.")
         except (ValueError, TypeError) as error:
             warnings.warn(
-                f"intervals of this functional are {functional.spread}, not calibrated: {error}",
+                f"intervals of this functional could not be calibrated on simulated data: {error}",
                 DrawWarning,
                 stacklevel=4,
             )

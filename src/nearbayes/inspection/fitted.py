@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from copy import copy
 from dataclasses import replace
 from typing import Any
@@ -15,7 +15,7 @@ from nearbayes.core.tables import Table, n_rows
 from nearbayes.estimators import PosteriorClassifier, PosteriorRegressor
 from nearbayes.inspection.columns import evenly_spaced
 
-__all__ = ["Fitted", "checked_outcomes", "target_columns", "thinned"]
+__all__ = ["Fitted", "checked_outcomes", "prediction_of", "target_columns", "thinned"]
 
 Fitted = PosteriorClassifier | PosteriorRegressor
 Array = NDArray[np.float64]
@@ -67,6 +67,23 @@ def _finite(outcomes: NDArray[Any]) -> Array:
             "values: leave out those rows."
         )
     return numbers
+
+
+def prediction_of(model: Fitted) -> Callable[[Any, Table], Array]:
+    """Function of a fitted estimator and a table: what a draw of the model predicts.
+
+    Its values have shape (n_rows,) or (n_rows, n_outputs), or for classes (n_rows, n_classes).
+    """
+    if not isinstance(model, PosteriorClassifier):
+        return lambda fitted, table: np.asarray(fitted.predict(table), dtype=np.float64)
+    labels = model.posterior_.algorithm.labels
+
+    def probabilities(fitted: Any, table: Table) -> Array:
+        found = np.zeros((n_rows(table), len(labels)))  # a draw may not have seen every class
+        found[:, np.searchsorted(labels, fitted.classes_)] = fitted.predict_proba(table)
+        return found
+
+    return probabilities
 
 
 def target_columns(model: Fitted, target: Any, n_columns: int) -> tuple[list[int], list[str]]:
