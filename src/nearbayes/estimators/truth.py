@@ -38,7 +38,7 @@ from nearbayes.predictives.noise import (
 )
 from nearbayes.predictives.predictive import CategoricalPredictive
 
-__all__ = ["Truth", "likely_truth"]
+__all__ = ["Reference", "Truth", "likely_truth"]
 
 Array = NDArray[np.float64]
 RATE, MOST_ROUNDS, DEPTH, N_FOLDS = 0.1, 300, 3, 5
@@ -128,7 +128,7 @@ class Reference:
 
     def as_estimator(self, labels: NDArray[Any] | None) -> Any:
         """The function without the noise, which holds residuals of real rows."""
-        return as_fitted(replace(self, noise=None).values, self.trees, labels)
+        return as_fitted(replace(self, noise=None), self.trees, labels)
 
 
 def likely_truth(algorithm: ChunkAlgorithm, first: Any, data: Data, rng: Rng) -> Truth:
