@@ -160,7 +160,8 @@ class PosteriorEstimator(MetaEstimatorMixin, BaseEstimator):  # type: ignore[mis
         their truth is compared with its posterior in each. The truth predicts (`predict`,
         `predict_proba`, `classes_`) as a fitted estimator does; where `function` needs more, such
         as `feature_importances_`, its value at the truth is that of the estimator fitted to many
-        outcomes of the truth.
+        outcomes of the truth (so scale what grows with the number of rows, such as counts of
+        splits).
 
         Parameters
         ----------
