@@ -18,7 +18,7 @@ from xgboost import XGBClassifier
 import nearbayes as nb
 from nearbayes.core.engine import DrawWarning
 from nearbayes.draws.credible import on_link_scale, reach_of
-from nearbayes.estimators import calibration as calibration_module
+from nearbayes.estimators import face as face_module
 
 RNG = np.random.default_rng(8)
 X = RNG.normal(size=(90, 3))
@@ -123,10 +123,7 @@ def test_simulating_afterwards_calibrates_one_functional(linear):
 
 
 def test_what_is_too_large_is_simulated_again(monkeypatch):
-    monkeypatch.setattr(
-        calibration_module.calibrated, "__kwdefaults__",
-        {**calibration_module.calibrated.__kwdefaults__, "most_bytes": 100},
-    )  # fmt: skip
+    monkeypatch.setattr(face_module, "MOST_BYTES", 100)
     model = nb.PosteriorRegressor(DecisionTreeRegressor(max_depth=2), **FEW).fit(X, Z)
     assert model.calibration_ is not None
     assert model.posterior_.truths is None

@@ -102,7 +102,7 @@ def calibrated(
     n_jobs, on_error, progress
         As in `nearbayes.martingale_posterior`; simulated sets are taken in parallel.
     most_bytes : float
-        Keep draws of simulated sets that together, pickled, are not larger.
+        Keep draws of simulated sets that together, pickled, are not larger; 0 keeps none.
     """
     usual, n_draws = simulation_plan(len(posterior))
     n_sets = usual if n_sets is None else _checked_sets(n_sets)
@@ -256,7 +256,7 @@ def _simulated(simulation: _Simulation, seed: int) -> _Seen:
     error = np.abs(truth - on_link_scale(values.mean(axis=0), link, start))
     variance = on_link_scale(values, link, start).var(axis=0, ddof=1)
     draws = list(posterior.draws)
-    keeps = pickled_size(draws) <= simulation.most_bytes
+    keeps = simulation.most_bytes > 0 and pickled_size(draws) <= simulation.most_bytes
     return _Seen(error, variance, draws if keeps else None)
 
 

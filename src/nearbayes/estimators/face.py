@@ -37,6 +37,7 @@ from nearbayes.draws.credible import Link
 from nearbayes.draws.functional import Functional
 from nearbayes.estimators.calibration import CalibrationError, calibrated, differ
 from nearbayes.estimators.saving import save
+from nearbayes.estimators.simulated import MOST_BYTES
 from nearbayes.estimators.tuning import choose_schedule
 from nearbayes.fits.estimator_fit import unfitted
 
@@ -93,10 +94,11 @@ class PosteriorEstimator(MetaEstimatorMixin, BaseEstimator):  # type: ignore[mis
         self.posterior_: Posterior = drawing(algorithm, data, predict_on=keep_at, **run)
         interrupted = self.posterior_.provenance.interrupted  # then the user wants no more work
         if wanted and not interrupted and differ(self.posterior_, data, keep_at):
-            self.posterior_ = self._calibrated(drawing, data)
+            most_bytes = MOST_BYTES if keep_at is None else 0
+            self.posterior_ = self._calibrated(drawing, data, most_bytes=most_bytes)
         if keep_at is not None:  # calibration was the last to need the first fit as a model
             (first,) = self.posterior_.chunks.finish([self.posterior_.first])
-            self.posterior_ = replace(self.posterior_, first=first, truths=None)
+            self.posterior_ = replace(self.posterior_, first=first)
 
     def _drawing(self, algorithm: Any, data: Data, run: dict[str, Any]) -> Drawing:
         """The chosen method, with its schedule."""

@@ -82,8 +82,8 @@ def _shaped(value: Array, shape: tuple[int, ...]) -> Array:
     return value
 
 
-def pickled_size(objects: Sequence[Any]) -> int:
-    """Bytes that objects take when pickled, without keeping these bytes.
+def pickled_size(objects: Sequence[Any]) -> float:
+    """Bytes that objects take when pickled, without keeping these bytes; inf if they cannot be.
 
     Examples
     --------
@@ -91,7 +91,10 @@ def pickled_size(objects: Sequence[Any]) -> int:
     True
     """
     counter = _Counter()
-    cloudpickle.Pickler(counter, protocol=5).dump(objects)
+    try:
+        cloudpickle.Pickler(counter, protocol=5).dump(objects)
+    except Exception:  # whatever a user's estimator raises: its draws are not kept
+        return np.inf
     return counter.size
 
 
