@@ -14,8 +14,9 @@ from xgboost import XGBClassifier, XGBRegressor
 import nearbayes as nb
 import nearbayes.estimators.calibration as calibration_module
 from nearbayes.core.engine import DrawWarning
+from nearbayes.draws.calibration import Calibration, ratios
 from nearbayes.draws.credible import reach_of
-from nearbayes.estimators.calibration import Calibration, ratios, simulation_plan
+from nearbayes.estimators.calibration import simulation_plan
 from nearbayes.estimators.truth import FirstFit
 from nearbayes.fits.adapters import fitting_of
 
@@ -79,7 +80,7 @@ def test_raw_intervals_are_one_argument_away():
     plain = nb.PosteriorClassifier(XGBClassifier(**SMALL), calibration=None, **FEW).fit(X, Y)
     assert plain.calibration_ is None
     np.testing.assert_array_equal(
-        calibrated.predict_interval(X, adjust=False), plain.predict_interval(X, adjust=False)
+        calibrated.predict_interval(X, spread="raw"), plain.predict_interval(X, spread="raw")
     )
     np.testing.assert_array_equal(calibrated.predict_proba(X), plain.predict_proba(X))
     assert (calibrated.predict_interval(X) != plain.predict_interval(X)).any()

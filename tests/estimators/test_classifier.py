@@ -46,7 +46,7 @@ def test_intervals_nest_and_adjustment_widens(fitted):
     narrow, wide = np.moveaxis(fitted.predict_interval(X, [0.5, 0.9]), -1, 0)
     assert (wide[..., 0] <= narrow[..., 0]).all()
     assert (wide[..., 1] >= narrow[..., 1]).all()
-    raw = fitted.predict_interval(X, adjust=False)
+    raw = fitted.predict_interval(X, spread="raw")
     adjusted = fitted.predict_interval(X)
     assert np.mean(np.ptp(adjusted, axis=-1)) > np.mean(np.ptp(raw, axis=-1))
 

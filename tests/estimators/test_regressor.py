@@ -69,7 +69,7 @@ def test_quantiles_are_monotone_and_repeatable(fitted):
 
 def test_gaussian_quantiles_are_those_of_the_mixture():
     model = nb.PosteriorRegressor(Ridge(), noise="gaussian", n_draws=12, random_state=0).fit(X, Y)
-    quantile = model.predict_quantiles(X[:5], 0.8, adjust=False)[:, 0]
+    quantile = model.predict_quantiles(X[:5], 0.8, spread="raw")[:, 0]
     algorithm = model.posterior_.algorithm
     parts = [algorithm.predictive(draw, X[:5]) for draw in model.posterior_.models]
     below = np.mean([stats.norm.cdf(quantile, part.mean, part.sd) for part in parts], axis=0)

@@ -13,7 +13,7 @@ from sklearn.linear_model import LinearRegression, LogisticRegression
 import nearbayes as nb
 from nearbayes import families
 from nearbayes.core.schedule import captured
-from nearbayes.draws.credible import Functional
+from nearbayes.draws.functional import Functional
 from nearbayes.metrics import wasserstein2_gaussian
 
 N_DRAWS = 4_000
