@@ -19,7 +19,7 @@ demo: $(READY)       ## real data, base model against bagging against nearbayes,
 	$(BIN)/python examples/demo.py
 
 test: $(READY)       ## unit, contract, fault and fast statistical tests, and every docstring example
-	$(BIN)/python -m pytest -n 2
+	$(BIN)/python -m pytest -n 2 --dist worksteal
 
 lint: $(READY)       ## style, types
 	$(BIN)/ruff check .
@@ -54,7 +54,7 @@ bench: $(READY)      ## speed and memory, as ratios measured side by side
 	$(BIN)/python -m benchmarks.gp
 
 # Resumable: what is recorded is skipped. Hours; take them one at a time, in the background.
-EXPERIMENTS := classification refit_policy feature_importance coverage coverage_learners rare_classes untuned small_samples regression_trees gp_hyperparameters
+EXPERIMENTS := classification refit_policy feature_importance coverage coverage_learners functionals against_bart rare_classes untuned small_samples regression_trees gp_hyperparameters
 experiments: $(VENV)/.ready-experiments  ## the tables of the paper and of the design page
 	for name in $(EXPERIMENTS); do nice $(BIN)/python -m experiments.$$name run --jobs 2 && $(BIN)/python -m experiments.$$name tables || exit 1; done
 	$(BIN)/python -m experiments.gp_toy run && $(BIN)/python -m experiments.gp_toy tables

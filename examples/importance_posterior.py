@@ -14,14 +14,12 @@ def main(n_draws: int = 30, n_jobs: int = 2) -> dict[str, Any]:
     X, y = load_diabetes(return_X_y=True, as_frame=True)
     tree = GradientBoostingRegressor(n_estimators=40, max_depth=2)
     how = {"schedule": nb.Schedule.arithmetic(horizon=1.0, block=0.25), "n_jobs": n_jobs}
-    # calibration is for intervals of predictions, which are not used here
-    model = nb.PosteriorRegressor(tree, n_draws=n_draws, calibration=None, random_state=0, **how)
-    model.fit(X, y)
-    importance = model.posterior_.apply(lambda fitted: fitted.feature_importances_)
+    model = nb.PosteriorRegressor(tree, n_draws=n_draws, random_state=0, **how).fit(X, y)
+    importance = model.functional(lambda fitted: fitted.feature_importances_)
 
     order = np.argsort(-importance.mean)
     bounds = importance.interval(0.9).clip(0)  # a share is not negative
-    draws = importance.adjusted()  # inflated, because the number of imputed rows is finite
+    draws = importance.adjusted()  # spread as far as its intervals reach
     print("importance, 90 % interval, and probability of being larger than the next:")
     more = {}
     for first, second in pairwise(order[:6]):

@@ -15,6 +15,7 @@ ROOMS = [
     "draws",
     "execution",
     "core",
+    "learners",
     "fits",
     "predictives",
     "algorithms",

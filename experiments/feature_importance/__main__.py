@@ -19,7 +19,7 @@ from experiments.runner.pictures import save
 from experiments.runner.records import Record
 from experiments.runner.reports import save_report
 from experiments.runner.tables import markdown
-from nearbayes.draws.credible import Functional
+from nearbayes.draws.functional import Functional
 
 # as in the paper, which used 400 draws
 TREES = {"max_depth": 7, "n_estimators": 200, "learning_rate": 0.15}

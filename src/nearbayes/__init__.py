@@ -17,6 +17,8 @@ from nearbayes.core.posterior import Posterior
 from nearbayes.core.protocols import Algorithm, ChunkAlgorithm, Traits
 from nearbayes.core.schedule import Schedule
 from nearbayes.estimators import PosteriorClassifier, PosteriorRegressor, load
+from nearbayes.estimators.rare import RareClassWarning
+from nearbayes.learners.smooth_trees import SmoothTreesClassifier, SmoothTreesRegressor
 
 __version__ = "0.1.0.dev0"
 
@@ -30,9 +32,12 @@ __all__ = [
     "Posterior",
     "PosteriorClassifier",
     "PosteriorRegressor",
+    "RareClassWarning",
     "RegressorAlgorithm",
     "Schedule",
     "SequentialMLE",
+    "SmoothTreesClassifier",
+    "SmoothTreesRegressor",
     "Traits",
     "algorithm",
     "baselines",

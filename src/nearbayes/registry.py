@@ -138,6 +138,12 @@ for _line in (
         example="nearbayes.algorithms.estimators:example",
     ),
     Family(
+        name="smooth trees",
+        types=("nearbayes.SmoothTreesClassifier", "nearbayes.SmoothTreesRegressor"),
+        fit="nearbayes.fits.smooth_trees_fit:SmoothTreesFit",
+        example="nearbayes.fits.smooth_trees_fit:example",
+    ),
+    Family(
         name="xgboost",
         types=("xgboost.XGBClassifier", "xgboost.XGBRegressor"),
         fit="nearbayes.fits.xgboost_fit:XGBoostFit",

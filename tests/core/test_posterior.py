@@ -68,12 +68,19 @@ def test_predict_and_interval(posterior):
     values = posterior.predict(X[:5])
     assert values.shape == (12, 5)
     np.testing.assert_array_equal(values[2], posterior.draws[2].predict(X[:5]))
-    raw, wide = posterior.interval(X[:5], adjust=False), posterior.interval(X[:5])
-    np.testing.assert_array_equal(raw, credible_interval(values))
-    np.testing.assert_array_equal(wide, credible_interval(inflate(values, posterior.inflation)))
+    raw, wide = posterior.interval(X[:5], spread="raw"), posterior.interval(X[:5])
+    few = posterior.interval(X[:5], 0.8, spread="raw"), posterior.interval(X[:5], 0.8)
+    np.testing.assert_array_equal(few[0], credible_interval(values, 0.8))
+    inflated = inflate(values, posterior.inflation)
+    np.testing.assert_array_equal(few[1], credible_interval(inflated, 0.8))
+    # 12 draws do not reach 90 %, so that Student's t interval is taken
+    reach = reach_of(0.9, 12) * values.std(axis=0, ddof=1)
+    np.testing.assert_allclose(np.diff(raw)[:, 0], 2 * reach)
+    np.testing.assert_allclose(np.diff(wide)[:, 0], 2 * posterior.inflation * reach)
+    assert posterior.spread == "inflated"
     assert posterior.interval(X[:5], [0.5, 0.9]).shape == (5, 2, 2)
-    np.testing.assert_array_equal(posterior.spread(values), inflate(values, posterior.inflation))
-    assert posterior.spread(values, adjust=False) is values
+    np.testing.assert_array_equal(posterior.of_predictions(values).adjusted(), inflated)
+    assert posterior.of_predictions(values).adjusted("raw") is values
     assert posterior.predict(X[:1].tolist()).shape == (12, 1)
 
 
@@ -90,7 +97,7 @@ def test_class_probabilities_are_inflated_on_log_odds(classes):
     reach = classes.inflation * reach_of(0.95, 12) * link.std(axis=0, ddof=1)
     upper = off_link_scale(on_link_scale(centre, "logit", start) + reach, "logit", start)
     np.testing.assert_allclose(bounds[..., 1], upper)
-    raw = classes.interval(X[:4], 0.95, adjust=False)
+    raw = classes.interval(X[:4], 0.95, spread="raw")
     assert (raw[..., 0] > bounds[..., 0]).all()
 
 

@@ -4,7 +4,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.special import logit
 
-from nearbayes.draws.credible import Functional, credible_interval, inflate, stack_draws
+from nearbayes.draws.credible import credible_interval, inflate, stack_draws
+from nearbayes.draws.functional import Functional
 
 number = st.floats(-100, 100)
 draws_of_numbers = st.lists(number, min_size=2, max_size=30).map(np.array)
@@ -43,8 +44,8 @@ def test_inflated_probabilities_stay_probabilities(values, by):
 @settings(deadline=None)
 def test_intervals_of_probabilities_hold_their_mean_and_have_a_width(values, start, coverage):
     functional = Functional(values, inflation=1.4, link="logit", start=start)
-    for adjust in (True, False):
-        low, high = functional.interval(coverage, adjust=adjust)
+    for spread in ("raw", "inflated"):
+        low, high = functional.interval(coverage, spread=spread)
         assert 0 <= low <= values.mean() <= high <= 1
         if np.ptp(values) > 1e-9 * start:
             assert high > low
@@ -131,12 +132,12 @@ def test_functional_by_hand():
     np.testing.assert_allclose(functional.std, 2 * values.std(axis=0, ddof=1))
     np.testing.assert_allclose(functional.mc_error, values.std(axis=0, ddof=1) / np.sqrt(3))
     assert functional.adjusted()[:, 0].tolist() == [-1.0, 1.0, 9.0]
-    assert functional.adjusted(adjust=False) is values
+    assert functional.adjusted("raw") is values
     np.testing.assert_array_equal(
         functional.interval(0.5), credible_interval(functional.adjusted(), 0.5)
     )
     np.testing.assert_array_equal(
-        functional.interval(0.5, adjust=False), credible_interval(values, 0.5)
+        functional.interval(0.5, spread="raw"), credible_interval(values, 0.5)
     )
 
 
@@ -145,7 +146,8 @@ def test_functional_summary_and_correlation():
     u = rng.normal(size=400)
     functional = Functional(np.column_stack([u, -2 * u, rng.normal(size=400)]))
     summary = functional.summary(0.8)
-    assert list(summary) == ["mean", "std", "mc_error", "lower", "upper"]
+    assert list(summary) == ["mean", "std", "mc_error", "lower", "upper", "spread"]
+    assert summary.pop("spread") == "raw"
     assert all(value.shape == (3,) for value in summary.values())
     np.testing.assert_array_equal(
         np.stack([summary["lower"], summary["upper"]], axis=-1), functional.interval(0.8)

@@ -8,7 +8,7 @@ import pytest
 from sklearn.linear_model import LinearRegression, LogisticRegression
 
 import nearbayes as nb
-from nearbayes.draws.credible import Functional
+from nearbayes.draws.functional import Functional
 from nearbayes.draws.inference_data import as_coordinates
 
 mpl.use("Agg")
@@ -41,15 +41,16 @@ def test_attributes_say_where_the_draws_came_from(regression):
     assert attributes["n"] == 40
     assert attributes["inference_library"] == "nearbayes"
     assert attributes["captured"] == regression.provenance.captured
-    assert attributes["spread_by"] == regression.inflation
+    assert attributes["inflation"] == regression.inflation
+    assert attributes["spread"] == "inflated"
     assert "r_hat and ess mean nothing" in attributes["draws"]
 
 
 def test_raw_draws_are_one_argument_away(regression):
     slopes = regression.apply(lambda m: m.coef_)
-    group = slopes.to_arviz(adjust=False)["posterior"]
+    group = slopes.to_arviz(spread="raw")["posterior"]
     np.testing.assert_array_equal(group["value"].values[0], slopes.values)
-    assert group.attrs["spread_by"] == 1.0
+    assert group.attrs["spread"] == "raw"
 
 
 def test_summary_and_plot_take_a_number_and_a_vector(regression):

@@ -22,7 +22,14 @@ COLOURS = np.array(["blue", "green", "red"])
 FRAME = pd.DataFrame({"colour": pd.Categorical(COLOURS[THREE]), "size": X[:, 1]})
 LIBRARIES = ["xgboost", "lightgbm"]
 TASKS = ["classes", "numbers"]
-SETTINGS = {"n_draws": 3, "n_refits": 2, "random_state": 0, "progress": False}
+# without calibration, which asks nothing of these libraries that a fit does not
+SETTINGS = {
+    "n_draws": 3,
+    "n_refits": 2,
+    "calibration": None,
+    "random_state": 0,
+    "progress": False,
+}
 
 every_library = pytest.mark.parametrize("library", LIBRARIES)
 every_task = pytest.mark.parametrize("task", TASKS)
@@ -245,7 +252,7 @@ def _noise_below_zero_at_times(mean, x, rng):
 
 def test_draws_whose_noise_breaks_the_objective_cost_no_other():
     model = posterior("xgboost", "numbers", {"n_draws": 12}, objective="count:poisson")
-    model.set_params(noise=_noise_below_zero_at_times, calibration=None)
+    model.set_params(noise=_noise_below_zero_at_times)
     with pytest.warns(DrawWarning, match="needs y of at least 0, got -.* noise='auto'") as w:
         model.fit(X, THREE)
     assert len(w) == 1

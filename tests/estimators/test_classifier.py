@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from sklearn.base import clone
 from sklearn.datasets import load_iris, make_classification
 from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.linear_model import LogisticRegression
@@ -45,7 +46,7 @@ def test_intervals_nest_and_adjustment_widens(fitted):
     narrow, wide = np.moveaxis(fitted.predict_interval(X, [0.5, 0.9]), -1, 0)
     assert (wide[..., 0] <= narrow[..., 0]).all()
     assert (wide[..., 1] >= narrow[..., 1]).all()
-    raw = fitted.predict_interval(X, adjust=False)
+    raw = fitted.predict_interval(X, spread="raw")
     adjusted = fitted.predict_interval(X)
     assert np.mean(np.ptp(adjusted, axis=-1)) > np.mean(np.ptp(raw, axis=-1))
 
@@ -143,12 +144,11 @@ def test_auto_schedule_with_a_class_of_one_row():
 def test_weights_count_rows():
     """Weights of 3 give the posterior of the data written three times: narrower by sqrt 3."""
     inputs, labels = make_classification(150, 4, random_state=0)
-    once = nb.PosteriorClassifier(LogisticRegression(C=1e6), n_draws=200, random_state=0).fit(
-        inputs, labels
+    model = nb.PosteriorClassifier(
+        LogisticRegression(C=1e6), n_draws=200, n_refits=4, random_state=0
     )
-    thrice = nb.PosteriorClassifier(LogisticRegression(C=1e6), n_draws=200, random_state=0).fit(
-        inputs, labels, sample_weight=np.full(150, 3.0)
-    )
+    once = clone(model).fit(inputs, labels)
+    thrice = model.fit(inputs, labels, sample_weight=np.full(150, 3.0))
     ratio = (
         once.posterior_.apply(lambda m: m.coef_[0]).std
         / thrice.posterior_.apply(lambda m: m.coef_[0]).std

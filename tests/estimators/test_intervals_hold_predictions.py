@@ -35,8 +35,8 @@ def test_intervals_hold_their_prediction_and_have_a_width(learner, y):
     model.fit(X, y)
     p, draws = model.predict_proba(X), model.posterior_.predict(X)
     differ = np.ptp(draws, axis=0) > 1e-12
-    for adjust in (True, False):
-        bounds = model.predict_interval(X, [0.1, 0.5, 0.9, 0.99], adjust=adjust)
+    for spread in (None, "inflated", "raw"):
+        bounds = model.predict_interval(X, [0.1, 0.5, 0.9, 0.99], spread=spread)
         assert (bounds[..., 0, :] <= p[..., None]).all()
         assert (bounds[..., 1, :] >= p[..., None]).all()
         widths = bounds[..., 1, :] - bounds[..., 0, :]

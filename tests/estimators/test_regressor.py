@@ -69,7 +69,7 @@ def test_quantiles_are_monotone_and_repeatable(fitted):
 
 def test_gaussian_quantiles_are_those_of_the_mixture():
     model = nb.PosteriorRegressor(Ridge(), noise="gaussian", n_draws=12, random_state=0).fit(X, Y)
-    quantile = model.predict_quantiles(X[:5], 0.8, adjust=False)[:, 0]
+    quantile = model.predict_quantiles(X[:5], 0.8, spread="raw")[:, 0]
     algorithm = model.posterior_.algorithm
     parts = [algorithm.predictive(draw, X[:5]) for draw in model.posterior_.models]
     below = np.mean([stats.norm.cdf(quantile, part.mean, part.sd) for part in parts], axis=0)
@@ -94,7 +94,7 @@ def test_noise_is_from_out_of_fold_residuals():
 
 
 def test_noise_level_has_a_posterior_of_its_own():
-    model = nb.PosteriorRegressor(LinearRegression(), n_draws=400, n_refits=16, random_state=0).fit(
+    model = nb.PosteriorRegressor(LinearRegression(), n_draws=400, n_refits=6, random_state=0).fit(
         X, Y
     )
     variances = np.array([draw.noise.covariance[0, 0] for draw in model.posterior_.models])
@@ -127,7 +127,7 @@ def test_heteroscedastic_noise_does_not_invent_structure():
 
 
 def test_own_distribution_of_ngboost():
-    estimator = NGBRegressor(n_estimators=30, verbose=False)
+    estimator = NGBRegressor(n_estimators=15, learning_rate=0.05, verbose=False)
     model = nb.PosteriorRegressor(
         estimator, noise="estimator", n_draws=4, n_refits=2, random_state=0
     ).fit(X[:300], Y[:300])

@@ -11,6 +11,8 @@ from experiments.gp_hyperparameters.published import RANKS, ROWS, published
 from experiments.gp_toy import __main__ as toy
 from experiments.runner.records import Records, Unit
 
+import nearbayes as nb
+
 
 def test_regions_of_the_toy():
     x = np.array([0.0, 1.0, 4.0, 5.0])
@@ -54,7 +56,9 @@ def test_splits_and_methods(folder):
     assert "martingale" not in experiment.methods(Unit("power-300", 0))
 
 
-def test_every_method_is_measured_and_shown(folder, tmp_path):
+def test_every_method_is_measured_and_shown(folder, tmp_path, monkeypatch):
+    short = nb.Schedule.arithmetic(horizon=0.25, block=0.25)  # every number of rows is compiled for
+    monkeypatch.setattr("experiments.gp_hyperparameters.experiment.SCHEDULE", short)
     experiment = GPHyperparameters(("power-75",), n_splits=1, n_draws=2, data_dir=folder)
     records = Records(tmp_path / "results" / "records.jsonl")
     for split in range(3):

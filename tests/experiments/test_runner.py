@@ -144,7 +144,8 @@ def test_other_settings_need_another_folder(tmp_path):
 @pytest.mark.parametrize("kill", [signal.SIGINT, signal.SIGKILL])
 def test_a_run_killed_at_any_time_goes_on_where_it_was(tmp_path, kill):
     code = (
-        "from test_runner import Toy, Runner; from pathlib import Path; "
+        "import signal; from test_runner import Toy, Runner; from pathlib import Path; "
+        "signal.signal(signal.SIGINT, signal.default_int_handler); "  # if the tests are deaf to it
         f"Runner(Toy(3, pause=0.05), Path({str(tmp_path)!r})).run()"
     )
     paths = os.pathsep.join(map(str, (ROOT, ROOT / "src", Path(__file__).parent)))

@@ -1,4 +1,7 @@
-"""Faults: NaN, exceptions, dead workers, Ctrl-C. Nothing fails silently, nothing else is lost."""
+"""Faults: NaN, exceptions, Ctrl-C. Nothing fails silently, nothing else is lost.
+
+Dead workers: tests/contracts/test_chunks.py.
+"""
 
 import os
 import signal
@@ -114,51 +117,12 @@ def test_a_sample_of_the_wrong_size_is_named(returned):
         nb.martingale_posterior(nb.algorithm(lambda x, y: 0.0, sample), (X, Z), **SETTINGS)
 
 
-def mean(x, y):
-    return float(np.mean(y))
-
-
-class SamplesOrDies:
-    """Normal outcomes, or an end that the seed decides: of the process, or by an exception."""
-
-    def __init__(self, die):
-        self.die = die
-
-    def __call__(self, model, x, rng):
-        if len(x) > 8 and rng.random() < 0.1:
-            self.die()
-        return rng.normal(model, 1.0, len(x))
-
-
-def kill_process():
-    os._exit(1)
-
-
-def raise_error():
-    raise RuntimeError("killed")
-
-
-def test_a_worker_that_dies_costs_only_its_own_draw():
-    with pytest.warns(DrawWarning, match="worker process died"):
-        killed = nb.martingale_posterior(
-            nb.algorithm(mean, SamplesOrDies(kill_process)), (X, Z), n_jobs=2, **SETTINGS
-        )
-    with pytest.warns(DrawWarning, match="RuntimeError: killed"):
-        raised = nb.martingale_posterior(
-            nb.algorithm(mean, SamplesOrDies(raise_error)), (X, Z), **SETTINGS
-        )
-    dead = {failure.index for failure in killed.failed}
-    assert 0 < len(dead) < 12
-    assert dead == {failure.index for failure in raised.failed}
-    assert killed.models == raised.models
-    assert len(killed) == 12 - len(dead)
-
-
 SCRIPT = textwrap.dedent("""
-    import sys, time, warnings
+    import signal, sys, time, warnings
     import numpy as np
     import nearbayes as nb
     warnings.simplefilter("always")
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # even if the tests are deaf to it
 
     class SlowFit:
         def __call__(self, z):

@@ -142,7 +142,7 @@ def test_a_pickle_in_place_of_a_member(suffix, original, tmp_path):
     if suffix == ".npy":
         name = f"arrays/{'0' * 32}.npy"
         files[name] = payloads[suffix]
-        manifest["calibration"] = {
+        manifest["posterior"]["calibration"] = {
             "ratios": [name],
             "link": "logit",
             "n_draws": 2,
@@ -301,7 +301,7 @@ WRONG = [
     (("posterior", "provenance", "__class__"), "evil"),
     (("schedule", "refits"), -1),
     (("schedule", "refits"), 10**9),
-    (("calibration",), {"ratios": []}),
+    (("posterior", "calibration"), {"ratios": []}),
     (("params", "estimator"), {"format": "skops", "data": "no"}),
     (("params", "evil"), 1),
     (("params", "n_jobs"), {"module": "os"}),

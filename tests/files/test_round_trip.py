@@ -72,7 +72,7 @@ def answers(model, x=NEW):
     if isinstance(model, nb.PosteriorClassifier):
         yield model.predict_proba(x)
         yield model.predict_interval(x, [0.5, 0.9])
-        yield model.predict_interval(x, adjust=False)
+        yield model.predict_interval(x, spread="raw")
         yield model.predict_uncertainty(x).epistemic
         yield model.classes_
         return

@@ -58,7 +58,7 @@ def test_save_gives_the_path_and_describe_tells_what_is_in_it(tmp_path):
     assert classifier(GaussianNB()).save(str(target)) == target
     told = nb.files.describe(target)
     assert told.size == target.stat().st_size
-    assert told.manifest["format"] == 2
+    assert told.manifest["format"] == 3
     assert told.manifest["inputs"]["n_features"] == 2
     assert told.manifest["versions"]["scikit-learn"]
     assert told.manifest["posterior"]["provenance"]["seed"] == 0

@@ -138,11 +138,11 @@ def test_every_method(method):
 # with an urn: a law, tests/contracts
 @pytest.mark.parametrize("inputs", ["kde", nb.inputs.Pool(NEW)], ids=["kde", "pool"])
 def test_draws_together_are_draws_one_by_one(inputs):
-    algorithm, data = EmpiricalBayesAlgorithm(GP(initial="random", tolerance=1e-7)), (X, Y)
+    algorithm, data = EmpiricalBayesAlgorithm(GP(initial="random")), (X, Y)
     run = {"inputs": inputs, "schedule": nb.Schedule.arithmetic(horizon=1.0, block=0.5)}
     together = nb.martingale_posterior(algorithm, data, n_draws=3, random_state=1, **run)
     first = nb.martingale_posterior(algorithm, data, n_draws=1, random_state=1, **run)
-    np.testing.assert_allclose(together.predict(NEW)[0], first.predict(NEW)[0], rtol=1e-5)
+    np.testing.assert_array_equal(together.predict(NEW)[0], first.predict(NEW)[0])
 
 
 def test_urn_rows_are_counted_not_repeated():
@@ -167,7 +167,8 @@ def test_calibration_can_be_asked_for():
 
 
 def test_other_noise_goes_around_it_as_around_any_regressor():
-    model = nb.PosteriorRegressor(GP(), noise="residual", n_draws=2, n_refits=1, random_state=0)
+    run = {"n_draws": 2, "n_refits": 1, "random_state": 0, "calibration": None}
+    model = nb.PosteriorRegressor(GP(), noise="residual", **run)
     assert type(model.fit(X, Y).posterior_.algorithm).__name__ == "RegressorAlgorithm"
 
 
@@ -220,7 +221,7 @@ def test_flat_directions_are_not_followed_far():
 HARD = {
     "duplicate rows": (np.repeat(X[:10], 4, axis=0), Y),
     "rows that nearly agree": (X[:1] + 1e-9 * np.arange(40)[:, None], Y),
-    "a constant column": (np.column_stack([X, np.full(40, 7.0)]), Y),
+    "a constant column": (np.column_stack([X[:, 0], np.full(40, 7.0)]), Y),
     "only constant columns": (np.ones((40, 2)), Y),
     "no noise": (X, X[:, 0]),
     "two rows": (X[:2], Y[:2]),

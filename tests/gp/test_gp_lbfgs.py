@@ -1,5 +1,7 @@
 """L-BFGS for many problems: it ends where SciPy's ends, each problem on its own."""
 
+from functools import cache
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -15,13 +17,22 @@ def rosenbrock(x):
     return jnp.sum(100.0 * (x[1:] - x[:-1] ** 2) ** 2 + (1 - x[:-1]) ** 2)
 
 
-def minimised(objective, starts, **options):
-    options = {"max_steps": 200, "tolerance": 1e-6, **options}
+@cache  # a program is compiled once for an objective and a shape
+def search(objective, max_steps=200, tolerance=1e-6, knows_curvature=False):
+    def from_starts(starts, *known):
+        options = {"max_steps": max_steps, "tolerance": tolerance}
+        if knows_curvature:
+            options["inverse_hessian"] = known[0]
+        return jax.lax.map(lambda start: minimise(objective, start, **options), starts)
+
+    return compiled(from_starts)
+
+
+def minimised(objective, starts, inverse_hessian=None, **options):
+    known = () if inverse_hessian is None else (inverse_hessian,)
     with jax.enable_x64(True):
-        search = compiled(
-            lambda starts: jax.lax.map(lambda start: minimise(objective, start, **options), starts)
-        )
-        return jax.tree.map(np.asarray, search(starts))
+        program = search(objective, **options, knows_curvature=bool(known))
+        return jax.tree.map(np.asarray, program(starts, *known))
 
 
 def test_rosenbrock_from_many_starts():
@@ -79,9 +90,7 @@ def test_the_inverse_hessian_is_learned():
 
 
 def test_with_the_inverse_hessian_a_quadratic_takes_one_step():
-    found = minimised(
-        quadratic, np.zeros((1, 3)), inverse_hessian=np.diag(1 / CURVATURES), tolerance=1e-9
-    )
+    found = minimised(quadratic, np.zeros((1, 3)), np.diag(1 / CURVATURES), tolerance=1e-9)
     assert found.steps[0] == 1
     np.testing.assert_allclose(found.position, 2, atol=1e-9)
     np.testing.assert_allclose(found.inverse_hessian[0], np.diag(1 / CURVATURES), atol=1e-9)
@@ -92,7 +101,7 @@ def test_what_a_search_learned_shortens_the_next():
     first = minimised(rosenbrock, start)
     moved = first.position + 0.01
     afresh = minimised(rosenbrock, moved)
-    again = minimised(rosenbrock, moved, inverse_hessian=first.inverse_hessian[0])
+    again = minimised(rosenbrock, moved, first.inverse_hessian[0])
     np.testing.assert_allclose(again.position, 1, atol=1e-4)
     assert again.steps[0] < 0.7 * afresh.steps[0]
 
@@ -100,7 +109,7 @@ def test_what_a_search_learned_shortens_the_next():
 @pytest.mark.parametrize("scale", [1e-3, 1e3])
 def test_a_wrong_inverse_hessian_is_only_slow(scale):
     wrong = scale * np.eye(4)
-    found = minimised(rosenbrock, np.full((1, 4), -0.5), inverse_hessian=wrong, max_steps=400)
+    found = minimised(rosenbrock, np.full((1, 4), -0.5), wrong, max_steps=400)
     np.testing.assert_allclose(found.position, 1, atol=1e-4)
 
 

@@ -95,7 +95,7 @@ def test_the_spread_is_that_of_the_exact_posterior(inputs):
         nb.gp.RandomFeatureGP(noise=0.5, n_features=120),
         (X, Y),
         n_draws=200,
-        schedule=nb.Schedule.arithmetic(horizon=6.0, block=0.05),
+        schedule=nb.Schedule.arithmetic(horizon=6.0, block=0.1),
         inputs=inputs,
         random_state=0,
     )

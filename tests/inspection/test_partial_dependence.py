@@ -1,8 +1,9 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy import sparse
 
-from nearbayes.draws.credible import credible_interval
 from nearbayes.inspection.columns import column_of
 from nearbayes.inspection.dependence import partial_dependence, predictive_band
 
@@ -22,7 +23,9 @@ def test_the_predictive_band_covers_new_outcomes_of_those_rows(regressor, table)
 
 def test_calibrated_models_have_calibrated_bands(calibrated, table):
     (one,) = partial_dependence(calibrated, column_of(table[:1], 1), coverage=0.8)
-    np.testing.assert_allclose(one.credible[0], calibrated.predict_interval(table[:1], 0.8)[0, 1])
+    same = calibrated.functional(lambda fitted: fitted.predict_proba(table[:1])[:, 1], link="logit")
+    np.testing.assert_allclose(one.credible, same.interval(0.8))
+    assert same.spread == "calibrated"
 
 
 def test_several_levels_and_few_draws(calibrated, table):
@@ -33,9 +36,10 @@ def test_several_levels_and_few_draws(calibrated, table):
     predict, imposed = calibrated.posterior_.algorithm.predict, column.imposed_on(np.arange(9))
     draws = np.stack([predict(model, imposed)[:, 1].reshape(9, 9).mean(axis=1) for model in models])
     np.testing.assert_allclose(one.mean, draws.mean(axis=0))
-    for k, level in enumerate((0.5, 0.9)):
-        expected = calibrated.calibration_.interval(draws, level)
-        np.testing.assert_allclose(one.credible[:, :, k], expected)
+    few = replace(calibrated.posterior_, models=models).apply(
+        lambda fitted: fitted.predict_proba(imposed)[:, 1].reshape(9, 9).mean(axis=1), link="logit"
+    )
+    np.testing.assert_allclose(one.credible, few.interval((0.5, 0.9)))
     assert len(calibrated.posterior_) == 4  # the model keeps its draws
 
 
@@ -54,8 +58,8 @@ def test_too_many_rows_are_thinned(regressor, table):
     first[:, 2] = column.grid[0]
     draws = regressor.posterior_.predict(first).mean(axis=1)
     assert one.mean[0] == pytest.approx(draws.mean())
-    spread = regressor.posterior_.spread(draws[:, None])
-    np.testing.assert_allclose(one.credible[0], credible_interval(spread)[0])
+    expected = regressor.posterior_.of_predictions(draws).interval()
+    np.testing.assert_allclose(one.credible[0], expected)
 
 
 def test_columns_of_another_table_are_refused(regressor, table):

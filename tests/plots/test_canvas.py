@@ -8,7 +8,7 @@ from matplotlib import pyplot as plt
 from matplotlib.colors import to_rgb
 
 import nearbayes as nb
-from nearbayes.draws.credible import Functional
+from nearbayes.draws.functional import Functional
 from nearbayes.plots.canvas import MOST_COLOURS, colours
 
 

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 import nearbayes as nb
-from nearbayes.draws.credible import Functional
+from nearbayes.draws.functional import Functional
 
 DRAWS = np.random.default_rng(0).normal(size=(40, 3)) @ np.array([[1, 1, 0], [0, 1, 0], [0, 0, 1]])
 

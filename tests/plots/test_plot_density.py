@@ -3,7 +3,7 @@ import pytest
 from scipy.stats import gaussian_kde
 
 import nearbayes as nb
-from nearbayes.draws.credible import Functional
+from nearbayes.draws.functional import Functional
 from nearbayes.plots.density import density_curve
 
 DRAWS = np.random.default_rng(0).normal(size=(40, 3))

@@ -8,7 +8,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder
 
 import nearbayes as nb
-from nearbayes.draws.credible import Functional
+from nearbayes.draws.functional import Functional
 from nearbayes.inspection.columns import column_of
 from nearbayes.inspection.dependence import partial_dependence, predictive_band
 

@@ -3,7 +3,6 @@ import pytest
 from scipy.stats import binom
 
 import nearbayes as nb
-from nearbayes.draws.credible import Functional
 from nearbayes.metrics import coverage
 
 
@@ -25,7 +24,7 @@ def test_bins_of_two_classes(ax, two_classes, table, outcomes):
     assert set(zip(said.round(9), (low / 12).round(9), strict=True)) <= corners
     assert set(zip(said.round(9), (high / 12).round(9), strict=True)) <= corners
     by_bin = two_classes.posterior_.predict(table)[:, :, 1][:, bins].mean(axis=2)
-    interval = Functional(by_bin, two_classes.posterior_.inflation, "logit").interval(0.8)
+    interval = two_classes.posterior_.of_predictions(by_bin).interval(0.8)
     np.testing.assert_allclose([bar[:, 0] for bar in bars.get_segments()], interval)
 
 

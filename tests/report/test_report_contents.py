@@ -215,7 +215,7 @@ def test_headline_numbers():
     found = {number["key"]: number for number in contents_of("diabetes")["headline"]}
     ends = case.model.predict_interval(case.X, 0.9, kind="credible")
     assert found["width"]["value"] == pytest.approx(np.median(ends[:, 1] - ends[:, 0]), **CLOSE)
-    spread = case.model.posterior_.spread(case.model.posterior_predictions(case.X))
+    spread = case.model.posterior_.predictions(case.X).adjusted("inflated")
     variance = case.model.predict(case.X, return_std=True)[1] ** 2
     share = spread.var(axis=0).sum() / variance.sum()
     assert found["epistemic"]["value"] == pytest.approx(share, **CLOSE)

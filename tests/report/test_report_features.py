@@ -138,14 +138,17 @@ def test_the_last_step_of_a_pipeline_has_its_say_where_it_is_given_the_columns()
     assert set(mixed["name"]) == set("abcd")
 
 
-def test_effects_have_the_calibrated_bands_of_predictions():
+def test_effects_have_calibrated_bands():
     case, found = patients(), contents_of("patients")["effects"]
     visits = next(each for each in found["features"] if each["name"] == "visits")
     everywhere = case.X.copy()
     everywhere["visits"] = visits["at"][0]
-    by_draw = case.model.posterior_predictions(everywhere)[:, :, 1].mean(axis=1)
+    same = case.model.functional(
+        lambda fitted: fitted.predict_proba(everywhere)[:, 1].mean(), link="logit"
+    )
+    assert same.spread == "calibrated"
     for level, band in zip(LEVELS, visits["curves"][0]["intervals"], strict=True):
-        low, high = case.model.calibration_.interval(by_draw, level)
+        low, high = same.interval(level)
         assert band["lower"][0] == pytest.approx(low, rel=1e-3)
         assert band["upper"][0] == pytest.approx(high, rel=1e-3)
 

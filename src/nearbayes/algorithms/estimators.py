@@ -92,8 +92,9 @@ class ClassifierAlgorithm(Algorithm):
         classes = seen if self.classes is None else self.classes
         codes = class_codes(data.y, classes, "y")
         fitting, labels = self.fitting.for_table(data.table).for_classes(classes)
-        prepared = replace(self, fitting=fitting, classes=classes, labels=labels)
         coded = replace(data, y=codes)
+        tuned = fitting.tuned(coded, rng)
+        prepared = replace(self, fitting=tuned, classes=classes, labels=labels)
         return prepared._recalibrated(coded, rng), coded
 
     def _recalibrated(self, data: Data, rng: Rng) -> ClassifierAlgorithm:
@@ -207,7 +208,7 @@ class RegressorAlgorithm(Algorithm):
                 f"y is constant ({np.ravel(numeric.y)[0]:g} in every row): there is no noise to "
                 "learn from, so there is no posterior to draw."
             )
-        fitting = self.fitting.for_table(data.table)
+        fitting = self.fitting.for_table(data.table).tuned(numeric, rng)
         learned = learn_noise(self.noise, fitting, numeric, rng)
         return replace(self, fitting=fitting, learned=learned), numeric
 

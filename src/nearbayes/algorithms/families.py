@@ -13,6 +13,7 @@ all draws at once. A refit needs one random number per statistic and draw, howev
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -123,8 +124,8 @@ class SequentialMLE(ChunkAlgorithm):
         """Move every draw by the innovation of its block (eq. seq-MLE-EF)."""
         # In place: the innovation serves nobody after this, and a fresh array per refit would
         # cost as much time as its random numbers.
-        innovation = np.asarray(new.y)
-        step: Array = np.multiply(innovation, new.size / new.total, out=innovation)
+        step: Array = np.asarray(new.y)
+        step *= new.size / new.total
         step += models
         return step
 
@@ -201,7 +202,9 @@ class Gaussian:
         noise = rng.standard_normal(theta.shape)
         if self.scale is None:
             return np.asarray(noise @ (self.root.T / np.sqrt(size)))
-        noise *= self.scale / np.sqrt(size)
+        factor = self.scale / math.sqrt(size)
+        if not isinstance(factor, float) or factor != 1.0:  # as it is in blocks of one row
+            noise *= factor
         return noise
 
     def parameters(self, theta: Array) -> Array:

@@ -97,7 +97,7 @@ def fit(
         "model.nearbayes"
     ),
     task: TaskName = None,
-    model: Model = "hist",
+    model: Model = "blend",
     draws: Annotated[int | None, typer.Option(min=2, help="Posterior draws. Default: 50.")] = None,
     refits: Annotated[int | None, typer.Option(min=1, help="Refits per draw.")] = None,
     method: Annotated[Method, typer.Option(help="Method that makes the draws.")] = "martingale",
@@ -179,7 +179,7 @@ def compare(
     data: DataFile,
     target: Target,
     task: TaskName = None,
-    model: Model = "hist",
+    model: Model = "blend",
     draws: Annotated[int, typer.Option(min=2, help="Posterior draws.")] = 20,
     folds: Annotated[int, typer.Option(min=2, help="Cross-validation folds.")] = 5,
     jobs: Jobs = 1,

@@ -44,7 +44,7 @@ class Options:
 
     target: str
     task: Task | None = None
-    model: ModelName = "hist"
+    model: ModelName = "blend"
     draws: int | None = None
     refits: int | None = None
     method: Method = "martingale"
@@ -259,7 +259,9 @@ def _writing_seconds(model: Any) -> float:
     with TemporaryDirectory() as folder:
         started = time.perf_counter()
         model.save(Path(folder) / "two.nearbayes", thin=2)
-        return (time.perf_counter() - started) * len(model.posterior_) / 2
+        sets = model.posterior_.truths
+        n_models = len(model.posterior_) + (0 if sets is None else sum(map(len, sets.draws)))
+        return (time.perf_counter() - started) * n_models / 2
 
 
 def _earlier(output: Path, settings: dict[str, Any]) -> ModelFile | None:

@@ -54,7 +54,7 @@ class ModelFile:
         if self.bagging is not None:
             with TemporaryDirectory() as folder:
                 attached[BAGGING] = self.bagging.save(Path(folder) / BAGGING).read_bytes()
-        return Path(self.model.save(path, attachments=attached))
+        return Path(self.model.save(path, attachments=attached, simulated=True))
 
     @classmethod
     def read(cls, path: Path) -> ModelFile:

@@ -22,10 +22,11 @@ from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
 from nearbayes.cli.errors import UsageError
 from nearbayes.cli.schema import Task
+from nearbayes.learners.smooth_trees import SmoothTreesClassifier, SmoothTreesRegressor
 
 __all__ = ["ModelName", "as_numbers", "make_estimator"]
 
-ModelName = Literal["hist", "xgboost", "lightgbm", "forest", "linear", "gp"]
+ModelName = Literal["blend", "hist", "xgboost", "lightgbm", "forest", "linear", "gp"]
 MOST_ROWS_OF_GP = 2_000
 
 
@@ -34,7 +35,7 @@ def make_estimator(name: ModelName, task: Task, n_rows: int) -> Any:
 
     Parameters
     ----------
-    name : "hist", "xgboost", "lightgbm", "forest", "linear" or "gp"
+    name : "blend", "hist", "xgboost", "lightgbm", "forest", "linear" or "gp"
     task : "classification" or "regression"
     n_rows : int
         Number of training rows.
@@ -42,11 +43,15 @@ def make_estimator(name: ModelName, task: Task, n_rows: int) -> Any:
     if name == "gp" and n_rows > MOST_ROWS_OF_GP:
         raise UsageError(
             f"--model gp supports at most {MOST_ROWS_OF_GP} rows, got {n_rows}: use another model, "
-            "such as hist."
+            "such as blend."
         )
     if name in ("xgboost", "lightgbm") and find_spec(name) is None:
         raise UsageError(f"--model {name} needs the package: pip install 'nearbayes[{name}]'.")
     return MODELS[name](task == "classification")
+
+
+def _blend(classifies: bool) -> Any:
+    return SmoothTreesClassifier() if classifies else SmoothTreesRegressor()
 
 
 def _hist(classifies: bool) -> Any:
@@ -98,6 +103,7 @@ def as_numbers() -> ColumnTransformer:
 
 
 MODELS: dict[ModelName, Callable[[bool], Any]] = {
+    "blend": _blend,
     "hist": _hist,
     "xgboost": _xgboost,
     "lightgbm": _lightgbm,

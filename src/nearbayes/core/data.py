@@ -44,6 +44,8 @@ class Repeated(Sequence[Item], Generic[Item]):
         return self.times
 
     def __getitem__(self, place: Any) -> Any:
+        if place == 0 < self.times:  # the place that is asked for at every step
+            return self.item
         chosen = range(self.times)[place]
         return self.item if isinstance(chosen, int) else Repeated(self.item, len(chosen))
 
@@ -384,7 +386,7 @@ def finite(y: NDArray[Any]) -> bool:
         return True
     if y.size > MANY:
         flat = y.ravel()
-        if math.isfinite(flat @ flat):  # faster than looking at each, and mostly enough
+        if math.isfinite(np.dot(flat, flat)):  # faster than looking at each, and mostly enough
             return True
     return bool(np.isfinite(y).all())
 

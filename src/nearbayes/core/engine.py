@@ -13,6 +13,7 @@ import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
+from itertools import repeat
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -67,19 +68,19 @@ def advance(
         Go on without draws that fail, or raise the first error.
     """
     step = partial(path.step, algorithm)
-    _show(state, observe, save)
+    looks = [look for look in (observe, save) if look is not None]
+    _show(state, looks)
     while state.step < path.n_steps and not state.lost:
         before, state = state, surviving(step, state)
         if len(state.failed) > len(before.failed):
             _note_failures(before, state, f"(refit {before.step + 1} of {path.n_steps})", on_error)
-        _show(state, observe, save)
+        _show(state, looks)
     return state
 
 
-def _show(state: State, *observers: Observer | None) -> None:
-    for look in observers:
-        if look is not None:
-            look(state)
+def _show(state: State, looks: list[Observer]) -> None:
+    for look in looks:
+        look(state)
 
 
 def _note_failures(before: State, after: State, where: str, on_error: OnError) -> None:
@@ -206,7 +207,8 @@ def _before_fit(algorithm: ChunkAlgorithm, data: Data, seeds: Seeds, task: _Task
     numbers of the chunk's generator those before it have used.
     """
     size, last = algorithm.traits.chunk, max(task.places)
-    draws = [task.chunk * size + min(place, last) for place in range(size)]
+    first = task.chunk * size
+    draws = [*range(first, first + last), *repeat(first + last, size - last)]
     return State(seeds.streams(draws, task.chunk), 0, Repeated(data, size))
 
 
@@ -222,17 +224,14 @@ def _make_chunk(job: _Job, task: _Task) -> _Drawn:
     state = advance(algorithm, path, state, observe, on_error=job.on_error)
     final = surviving(partial(_finished, algorithm), state)
     _note_failures(state, final, "", job.on_error)
-    kept = [place for place in task.places if place not in final.failed]
+    kept = {place: k for k, place in enumerate(task.places) if place not in final.failed}
+    failed = sorted(final.failed.keys() & set(task.places))
     numbers = before.streams.draws
     return _Drawn(
-        chosen(final.models, kept),
+        chosen(final.models, list(kept)),
         [numbers[place] for place in kept],
-        [
-            _failed_draw(numbers[place], final.failed[place])
-            for place in task.places
-            if place in final.failed
-        ],
-        [[at[task.places.index(place)] for at in seen] for place in kept],
+        [_failed_draw(numbers[place], final.failed[place]) for place in failed],
+        [[at[k] for at in seen] for k in kept.values()] if seen else [[]] * len(kept),
     )
 
 

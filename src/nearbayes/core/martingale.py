@@ -19,7 +19,8 @@ from nearbayes.core.run import Run
 from nearbayes.core.schedule import Schedule
 from nearbayes.core.state import State
 from nearbayes.core.tables import Table
-from nearbayes.draws.credible import Functional, stack_draws
+from nearbayes.draws.credible import stack_draws
+from nearbayes.draws.functional import Functional
 from nearbayes.execution.executor import OnError
 
 __all__ = ["Paths", "martingale_paths", "martingale_posterior"]

@@ -5,7 +5,8 @@ from __future__ import annotations
 import platform
 import sys
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import cache
 from importlib import metadata
 from pathlib import Path
 from typing import Any
@@ -16,7 +17,9 @@ from numpy.typing import NDArray
 from nearbayes.core.lifting import as_chunks
 from nearbayes.core.protocols import ChunkAlgorithm
 from nearbayes.core.tables import Table, TablePrint, as_table
-from nearbayes.draws.credible import Functional, Link, stack_draws
+from nearbayes.draws.calibration import Calibration
+from nearbayes.draws.credible import Link
+from nearbayes.draws.functional import Functional, KnownTruths, Spread, values_of
 from nearbayes.draws.inference_data import Coordinates
 from nearbayes.execution.progress import in_words
 from nearbayes.registry import resolved
@@ -41,13 +44,16 @@ def installed_versions(*packages: str) -> dict[str, str]:
     >>> sorted(installed_versions())
     ['joblib', 'nearbayes', 'numpy', 'python', 'scikit-learn', 'scipy']
     """
-    versions = {"python": platform.python_version()}
-    for package in ("nearbayes", "numpy", "scipy", "scikit-learn", "joblib", *packages):
-        try:
-            versions[package] = metadata.version(package)
-        except metadata.PackageNotFoundError:  # a module of a distribution with another name
-            versions[package] = getattr(sys.modules.get(package), "__version__", "unknown")
-    return versions
+    names = ("nearbayes", "numpy", "scipy", "scikit-learn", "joblib", *packages)
+    return {"python": platform.python_version()} | {name: _installed(name) for name in names}
+
+
+@cache  # reading the metadata of five packages takes as long as a short run
+def _installed(package: str) -> str:
+    try:
+        return metadata.version(package)
+    except metadata.PackageNotFoundError:  # a module of a distribution with another name
+        return getattr(sys.modules.get(package), "__version__", "unknown")
 
 
 @dataclass(frozen=True)
@@ -125,6 +131,10 @@ class Posterior:
     failed : tuple of FailedDraw
     kept_at : table, optional
         Where draws can predict, if nothing else is kept of them.
+    calibration : Calibration, optional
+        What simulated data sets say about intervals of predictions.
+    truths : KnownTruths, optional
+        The simulated data sets themselves, to calibrate other quantities.
 
     Examples
     --------
@@ -143,6 +153,8 @@ class Posterior:
     provenance: Provenance
     failed: tuple[FailedDraw, ...] = ()
     kept_at: Table | TablePrint | None = None
+    calibration: Calibration | None = None
+    truths: KnownTruths | None = None
 
     def __len__(self) -> int:
         return len(self.models)
@@ -162,9 +174,12 @@ class Posterior:
         """Factor for standard deviations that makes up for a truncated schedule (App. C)."""
         return self.provenance.inflation
 
-    def spread(self, values: NDArray[np.float64], adjust: bool = True) -> NDArray[np.float64]:
-        """Spread draws of predictions (draw axis first) for what the schedule leaves out."""
-        return Functional(values, self.inflation, self.link, start=self.start).adjusted(adjust)
+    @property
+    def spread(self) -> Spread:
+        """How intervals of predictions are spread by default: see `Functional.spread`."""
+        if self.calibration is not None:
+            return "calibrated"
+        return "raw" if self.inflation == 1 else "inflated"
 
     @property
     def link(self) -> Link:
@@ -177,9 +192,10 @@ class Posterior:
         return 0.5 / self.provenance.n
 
     def predict(self, X: Table) -> NDArray[np.float64]:
-        """Predict with every draw, as it is: not spread for what the schedule leaves out.
+        """Predict with every draw, as it is.
 
-        The draws differ less than intervals say; ``predictions(X).adjusted()`` gives them spread.
+        The draws differ less than intervals say; ``predictions(X).adjusted()`` gives them spread
+        as far as intervals reach.
 
         Returns
         -------
@@ -191,8 +207,18 @@ class Posterior:
     def predictions(self, X: Table) -> Functional:
         """Predictions of every draw, as a functional with mean, sd and intervals."""
         values = self.chunks.predict(self.models, as_table(X))
-        origin, coordinates = self.provenance.origin, self._coordinates(values)
-        return Functional(values, self.inflation, self.link, origin, coordinates, self.start)
+        return replace(self.of_predictions(values), coordinates=self._coordinates(values))
+
+    def of_predictions(self, values: NDArray[np.float64]) -> Functional:
+        """Draws of predictions, or of means of them, shape (n_draws, ...), as a functional."""
+        return Functional(
+            values,
+            self.inflation,
+            self.link,
+            self.provenance.origin,
+            start=self.start,
+            calibration=self.calibration,
+        )
 
     def predictives(self, X: Table) -> list[Any]:
         """Distribution of y at each row, one per draw; see `nearbayes.predictives`."""
@@ -208,20 +234,32 @@ class Posterior:
             return {**rows, "output": range(values.shape[2])}
         return {**rows, "class": np.asarray(classes).tolist()}
 
-    def apply(self, function: Callable[[Any], Any]) -> Functional:
+    def apply(self, function: Callable[[Any], Any], *, link: Link = "identity") -> Functional:
         """Draws of any functional of the model: importances, coefficients, thresholds, ...
+
+        If simulated data sets were kept (`truths`), its intervals are calibrated on them; that
+        takes the function of some 70 further models.
 
         Parameters
         ----------
         function : callable
             Takes one draw (the fitted estimator, or the parameter vector), returns a number or an
             array of fixed shape.
+        link : "identity", "log" or "logit"
+            Scale on which draws are spread: "log" for positive quantities, "logit" for
+            probabilities.
         """
-        values = stack_draws([function(draw) for draw in self.draws])
-        return Functional(values, self.inflation, origin=self.provenance.origin)
+        if self.kept_at is not None:
+            raise ValueError(
+                "functionals need models, but only predictions of the draws were kept: fit without "
+                "predict_on."
+            )
+        values, origin = values_of(function, self.draws), self.provenance.origin
+        found = Functional(values, self.inflation, link, origin, start=self.start)
+        return found if self.truths is None else self.truths.calibrated(function, found)
 
     def interval(
-        self, X: Table, coverage: float | Sequence[float] = 0.9, *, adjust: bool = True
+        self, X: Table, coverage: float | Sequence[float] = 0.9, *, spread: Spread | None = None
     ) -> NDArray[np.float64]:
         """Credible interval of the prediction (not of a new y).
 
@@ -229,15 +267,16 @@ class Posterior:
         ----------
         X : table of shape (n_rows, n_columns)
         coverage : float or sequence of float
-        adjust : bool
-            Whether to inflate for truncation; on the log-odds scale for probabilities.
+        spread : "raw", "inflated" or "calibrated", optional
+            By default the property `spread`, the best that is known: calibrated by simulation, or
+            inflated for truncation.
 
         Returns
         -------
         array of shape (n_rows, 2), (n_rows, 2, n_levels), or with the outputs or classes after
         the rows
         """
-        return self.predictions(X).interval(coverage, adjust=adjust)
+        return self.predictions(X).interval(coverage, spread=spread)
 
     def summary(self) -> str:
         """Say in a few lines what was done and what came of it."""
@@ -252,6 +291,8 @@ class Posterior:
                 f"{sum(source.blocks)} imputed rows, captures {source.captured:.1%} of the "
                 f"posterior variance (sd inflated by {source.inflation:.3f})"
             )
+        if self.calibration is not None:
+            lines.append(f"intervals are calibrated: {self.calibration}")
         if "total" in seconds:
             lines.append(
                 f"took {in_words(seconds['total'])}; first fit {in_words(seconds['first_fit'])}, "

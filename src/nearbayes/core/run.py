@@ -64,8 +64,8 @@ class Run:
     @property
     def missing(self) -> list[int]:
         """Numbers of the draws that are still to be made."""
-        done = () if self.resume is None else self.resume.provenance.finished
-        return sorted(set(range(self.n_draws)) - set(done))
+        done = set() if self.resume is None else set(self.resume.provenance.finished)
+        return [number for number in range(self.n_draws) if number not in done]
 
     def check_resumable(self, **asked: Any) -> None:
         """Refuse to resume what is not of the same run: `asked` are fields of its provenance."""

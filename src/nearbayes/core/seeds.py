@@ -137,20 +137,21 @@ class _Restarted:
     """
 
     def __init__(self, sequence: SeedSequence) -> None:
-        self._words: list[int] = sequence.generate_state(3, np.uint64).tolist()
-        self._generator = Generator(SFC64(0))
-
-    def at(self, step: int) -> Generator:
-        first, second, third = self._words
-        words = np.array([first, second, (third + step) % 2**64, 1], dtype=np.uint64)
-        bits = self._generator.bit_generator
-        bits.state = {
+        self._words = np.append(sequence.generate_state(3, np.uint64), np.uint64(1))
+        self._third = int(self._words[2])
+        self._state: Any = {
             "bit_generator": "SFC64",
-            "state": {"state": words},
+            "state": {"state": self._words},
             "has_uint32": 0,
             "uinteger": 0,
         }
-        bits.random_raw(WARM_UP, output=False)
+        self._bits = SFC64(0)
+        self._generator = Generator(self._bits)
+
+    def at(self, step: int) -> Generator:
+        self._words[2] = (self._third + step) % 2**64
+        self._bits.state = self._state
+        self._bits.random_raw(WARM_UP, output=False)
         return self._generator
 
 

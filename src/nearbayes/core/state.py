@@ -45,7 +45,7 @@ class State:
     @property
     def lost(self) -> bool:
         """Whether all draws have failed."""
-        return len(self.failed) == len(self.streams)
+        return bool(self.failed) and len(self.failed) == len(self.streams)
 
     @property
     def alive(self) -> list[int]:

@@ -1,9 +1,8 @@
-"""Credible: means, spreads and intervals of draws, corrected for truncation (App. C)."""
+"""Credible: intervals of draws, and draws spread around their mean (App. C)."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
 from typing import Any, Literal
 
 import numpy as np
@@ -11,21 +10,22 @@ from numpy.typing import NDArray
 from scipy.special import expit
 from scipy.stats import t as student_t
 
-from nearbayes.draws.inference_data import Coordinates, as_coordinates, inference_data
-
 __all__ = [
-    "Functional",
     "Link",
     "as_levels",
     "centred_interval",
     "credible_interval",
+    "holding",
     "inflate",
     "off_link_scale",
     "on_link_scale",
     "reach_of",
+    "spread_interval",
+    "stack_draws",
 ]
 
 Link = Literal["identity", "log", "logit"]
+ROUNDING = 1e-9  # of a level
 SMALLEST = 1e-12  # probabilities are kept off 0 and 1 so that their log-odds are finite
 
 
@@ -129,10 +129,10 @@ def centred_interval(
     centre = on_link_scale(mean, link, start)[..., None]
     reach = np.sqrt(variance)[..., None] * np.asarray(reaches)
     bounds = off_link_scale(np.stack([centre - reach, centre + reach], axis=-2), link, start)
-    return _holding(bounds, mean)
+    return holding(bounds, mean)
 
 
-def _holding(bounds: NDArray[np.float64], mean: NDArray[np.float64]) -> NDArray[np.float64]:
+def holding(bounds: NDArray[np.float64], mean: NDArray[np.float64]) -> NDArray[np.float64]:
     """Bounds of shape (..., 2, n_levels) that hold the mean, whatever rounding or skewness."""
     lower = np.minimum(bounds[..., 0, :], mean[..., None])
     upper = np.maximum(bounds[..., 1, :], mean[..., None])
@@ -176,147 +176,49 @@ def credible_interval(
     return bounds[..., 0] if np.ndim(coverage) == 0 else bounds
 
 
-@dataclass(frozen=True)
-class Functional:
-    """Draws of a quantity of interest.
+def spread_interval(
+    values: NDArray[np.float64],
+    coverage: float | Sequence[float],
+    factor: float = 1.0,
+    link: Link = "identity",
+    start: float = SMALLEST,
+) -> NDArray[np.float64]:
+    """Interval of draws that are spread by a factor on the scale of the link; the mean is inside.
 
-    Attributes
+    Quantiles, where K draws can reach the level: up to (K - 1) / (K + 1). Above it, where they
+    would be the extremes of the draws and cover too little, and for probabilities, whose quantiles
+    may have no width: mean and standard deviations on either side (`reach_of`), which cover as
+    often as they say where draws are normal on the scale of the link.
+
+    Parameters
     ----------
     values : array of shape (n_draws, ...)
-        The raw draws.
-    inflation : float
-        Factor that makes up for a truncated schedule (App. C).
-    link : "identity", "log" or "logit"
-        Scale on which the factor is applied.
-    origin : mapping
-        Where the draws came from, in a few words and numbers; goes along with `to_arviz`.
-    coordinates : mapping of str to sequence, optional
-        Name and labels of every axis after that of the draws.
-    start : float
+    coverage : float or sequence of float
+    factor : float
+        The schedule's inflation; 1 changes nothing.
+    link, start
         See `on_link_scale`.
+
+    Returns
+    -------
+    array of shape (..., 2), or (..., 2, n_levels) for several levels
 
     Examples
     --------
-    >>> slope = Functional(np.array([1.0, 2.0, 3.0]), inflation=2.0)
-    >>> float(slope.mean), float(slope.std)
-    (2.0, 2.0)
+    >>> spread_interval(np.arange(1.0, 20.0), 0.9).round(6).tolist()
+    [1.0, 19.0]
+    >>> spread_interval(np.arange(1.0, 9.0), 0.9).round(2).tolist()
+    [-0.42, 9.42]
     """
-
-    values: NDArray[np.float64]
-    inflation: float = 1.0
-    link: Link = "identity"
-    origin: Mapping[str, str | float] = field(default_factory=dict)
-    coordinates: Coordinates | None = None
-    start: float = SMALLEST
-
-    def adjusted(self, adjust: bool = True) -> NDArray[np.float64]:
-        """Draws spread by `inflation`, or the raw ones."""
-        if not adjust:
-            return self.values
-        return inflate(self.values, self.inflation, self.link, self.start)
-
-    @property
-    def mean(self) -> NDArray[np.float64]:
-        """Posterior mean, shape (...)."""
-        return np.asarray(self.values.mean(axis=0))
-
-    @property
-    def std(self) -> NDArray[np.float64]:
-        """Posterior standard deviation after inflation, shape (...)."""
-        return _sample_std(self.adjusted())
-
-    @property
-    def mc_error(self) -> NDArray[np.float64]:
-        """Monte Carlo error of `mean`, sd / sqrt(K): draws are independent."""
-        return np.asarray(_sample_std(self.values) / np.sqrt(len(self.values)))
-
-    def interval(
-        self, coverage: float | Sequence[float] = 0.9, *, adjust: bool = True
-    ) -> NDArray[np.float64]:
-        """Credible interval, shape (..., 2) or (..., 2, n_levels); the mean is inside.
-
-        Quantiles of the draws; for probabilities, mean and standard deviation on the scale of
-        log-odds, as quantiles of few and often equal probabilities would have no width.
-
-        Parameters
-        ----------
-        coverage : float or sequence of float
-        adjust : bool
-            Whether to inflate for truncation; see `nearbayes.Schedule.inflation`.
-        """
-        levels = as_levels(coverage)
-        if self.link == "logit":
-            factor = self.inflation if adjust else 1.0
-            n_draws = len(self.values)
-            reaches = [factor * reach_of(c, n_draws) if n_draws > 1 else 0.0 for c in levels]
-            bounds = centred_interval(self.values, reaches, self.link, self.start)
-        else:
-            bounds = _holding(credible_interval(self.adjusted(adjust), list(levels)), self.mean)
-        return bounds[..., 0] if np.ndim(coverage) == 0 else bounds
-
-    def correlation(self) -> NDArray[np.float64]:
-        """Posterior correlation between the entries of a vector quantity, shape (p, p).
-
-        NaN for entries that are the same in all draws, and for two draws, where it is 1 or -1.
-        """
-        if self.values.ndim != 2:
-            raise ValueError(
-                "correlation needs a vector per draw, got draws of shape "
-                f"{self.values.shape[1:]}: return a 1-D array from the function."
-            )
-        correlation = np.full((self.values.shape[1],) * 2, np.nan)
-        varies = np.flatnonzero(np.ptp(self.values, axis=0) > 0)
-        if len(varies) and len(self.values) > 2:
-            correlation[np.ix_(varies, varies)] = np.corrcoef(self.values[:, varies], rowvar=False)
-        return correlation
-
-    def summary(self, coverage: float = 0.9) -> dict[str, NDArray[np.float64]]:
-        """Mean, sd, Monte Carlo error and interval bounds, by name."""
-        bounds = self.interval(coverage)
-        return {
-            "mean": self.mean,
-            "std": self.std,
-            "mc_error": self.mc_error,
-            "lower": bounds[..., 0],
-            "upper": bounds[..., 1],
-        }
-
-    def to_arviz(
-        self,
-        names: Sequence[Any] | Coordinates | None = None,
-        *,
-        variable: str = "value",
-        adjust: bool = True,
-    ) -> Any:
-        """Give the draws to ArviZ, as one chain.
-
-        Draws are independent, so ArviZ's r_hat and ess mean nothing; the attributes say so, and
-        where the draws came from. Needs ArviZ: ``pip install 'nearbayes[arviz]'``.
-
-        Parameters
-        ----------
-        names : sequence or mapping, optional
-            Labels of the entries of a vector; or ``{axis: labels, ...}`` for any number of axes.
-        variable : str
-            What ArviZ calls the quantity.
-        adjust : bool
-            Whether to spread the draws for what the schedule leaves out. (Calibration by
-            simulation widens intervals of predictions, not their draws.)
-
-        Returns
-        -------
-        arviz.InferenceData with ArviZ 0.x, xarray.DataTree with ArviZ 1
-        """
-        coordinates = as_coordinates(names, self.coordinates, self.values.shape[1:])
-        factor = self.inflation if adjust else 1.0
-        attributes = {**self.origin, "spread_by": factor, "spread_on_scale": self.link}
-        return inference_data(self.adjusted(adjust), variable, coordinates, attributes)
-
-
-def _sample_std(values: NDArray[np.float64]) -> NDArray[np.float64]:
-    if len(values) < 2:  # one draw has no spread to speak of, not a spread of 0
-        return np.full(values.shape[1:], np.nan)
-    return np.asarray(values.std(axis=0, ddof=1))
+    levels, n_draws = as_levels(coverage), len(values)
+    reaches = [factor * reach_of(c, n_draws) if n_draws > 1 else 0.0 for c in levels]
+    bounds = centred_interval(values, reaches, link, start)
+    reached = levels <= (n_draws - 1) / (n_draws + 1) + ROUNDING
+    if link != "logit" and reached.any():
+        spread = inflate(values, factor, link, start)
+        bounds[..., reached] = credible_interval(spread, list(levels[reached]))
+        bounds = holding(bounds, np.asarray(values.mean(axis=0)))
+    return np.asarray(bounds[..., 0] if np.ndim(coverage) == 0 else bounds)
 
 
 def stack_draws(values: Sequence[Any]) -> NDArray[Any]:

@@ -11,7 +11,6 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.stats import entropy
 from sklearn.base import ClassifierMixin
-from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import column_or_1d
 
@@ -20,8 +19,11 @@ from nearbayes.core.data import Data
 from nearbayes.core.engine import DrawWarning
 from nearbayes.core.protocols import Inputs
 from nearbayes.core.schedule import Schedule
+from nearbayes.draws.functional import Spread
 from nearbayes.estimators.face import Method, PosteriorEstimator
+from nearbayes.estimators.rare import warn_of_rare_classes
 from nearbayes.execution.executor import OnError
+from nearbayes.learners.smooth_trees import SmoothTreesClassifier
 
 __all__ = ["PosteriorClassifier", "Uncertainty"]
 
@@ -52,7 +54,8 @@ class PosteriorClassifier(ClassifierMixin, PosteriorEstimator):  # type: ignore[
     ----------
     estimator : classifier, optional
         Any scikit-learn classifier with `predict_proba`; never changed. Default:
-        `HistGradientBoostingClassifier`, which takes missing values and categorical columns.
+        `SmoothTreesClassifier`, boosted trees blended with a smooth model, which takes missing
+        values and categorical columns.
         AutoGluon's `TabularPredictor`, configured but not fitted, will do, too.
     n_draws : int
         Number of posterior draws; each is a fitted estimator.
@@ -169,6 +172,7 @@ class PosteriorClassifier(ClassifierMixin, PosteriorEstimator):  # type: ignore[
         self._fit_posterior(algorithm, data, predict_on)
         self.classes_ = self.posterior_.algorithm.classes
         self._warn_of_lost_classes()
+        warn_of_rare_classes(self.posterior_.algorithm, data)
         return self
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
@@ -181,29 +185,31 @@ class PosteriorClassifier(ClassifierMixin, PosteriorEstimator):  # type: ignore[
         return np.asarray(self.classes_[likeliest])
 
     def predict_interval(
-        self, X: Any, coverage: float | Sequence[float] = 0.9, *, adjust: bool = True
+        self, X: Any, coverage: float | Sequence[float] = 0.9, *, spread: Spread | None = None
     ) -> NDArray[np.float64]:
-        """Credible interval of every class probability.
+        """Credible interval of every class probability, the same as `posterior_.interval`.
 
         Parameters
         ----------
         X : table of shape (n_rows, n_columns)
         coverage : float or sequence of float
-        adjust : bool
-            Whether to widen intervals, on the log-odds scale, for what the schedule leaves out.
+        spread : "raw", "inflated" or "calibrated", optional
+            By default the best that is known, ``posterior_.spread``: calibrated by simulation, or
+            inflated for what the schedule leaves out; on the log-odds scale.
 
         Returns
         -------
         array of shape (n_rows, n_classes, 2), or (n_rows, n_classes, 2, n_levels)
         """
-        return self._credible_interval(X, coverage, adjust)
+        return self.posterior_.interval(self._new_table(X), coverage, spread=spread)
 
     def predict_uncertainty(self, X: Any) -> Uncertainty:
         """Split the entropy of each prediction into aleatoric and epistemic parts.
 
         The draws are spread as far as the intervals of `predict_interval` reach.
         """
-        draws = self._spread_predictions(self._new_table(X))
+        spread = self.posterior_.predictions(self._new_table(X)).adjusted()
+        draws = spread / spread.sum(axis=-1, keepdims=True)
         total = entropy(draws.mean(axis=0), axis=1)
         aleatoric = entropy(draws, axis=2).mean(axis=0)
         # Jensen's inequality says >= 0; equal draws may miss it by rounding error.
@@ -215,7 +221,7 @@ class PosteriorClassifier(ClassifierMixin, PosteriorEstimator):  # type: ignore[
         return self.posterior_.predict(table)
 
     def _base_estimator(self) -> Any:
-        return HistGradientBoostingClassifier() if self.estimator is None else self.estimator
+        return SmoothTreesClassifier() if self.estimator is None else self.estimator
 
     def _checked_target(self, y: ArrayLike) -> NDArray[Any]:
         return np.asarray(column_or_1d(y, warn=True))

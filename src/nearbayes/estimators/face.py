@@ -6,7 +6,7 @@ import copy
 import os
 import warnings
 from abc import abstractmethod
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal, Self, get_args
@@ -32,8 +32,12 @@ from nearbayes.core.posterior import Posterior
 from nearbayes.core.protocols import Inputs
 from nearbayes.core.schedule import Schedule
 from nearbayes.core.tables import Table, as_table
-from nearbayes.estimators.calibration import Calibration, CalibrationError, calibrate, differ
+from nearbayes.draws.calibration import Calibration
+from nearbayes.draws.credible import Link
+from nearbayes.draws.functional import Functional
+from nearbayes.estimators.calibration import CalibrationError, calibrated, differ
 from nearbayes.estimators.saving import save
+from nearbayes.estimators.simulated import MOST_BYTES
 from nearbayes.estimators.tuning import choose_schedule
 from nearbayes.fits.estimator_fit import unfitted
 
@@ -86,12 +90,12 @@ class PosteriorEstimator(MetaEstimatorMixin, BaseEstimator):  # type: ignore[mis
         drawing = self._drawing(algorithm, data, run)
         if self.warm_start and hasattr(self, "posterior_"):
             run["resume"] = self.posterior_
-        calibrated = self._wants_calibration(algorithm)
-        self.calibration_: Calibration | None = None
+        wanted = self._wants_calibration(algorithm)
         self.posterior_: Posterior = drawing(algorithm, data, predict_on=keep_at, **run)
         interrupted = self.posterior_.provenance.interrupted  # then the user wants no more work
-        if calibrated and not interrupted and differ(self.posterior_, data, keep_at):
-            self.calibration_ = self._calibrated(drawing, data)
+        if wanted and not interrupted and differ(self.posterior_, data, keep_at):
+            most_bytes = MOST_BYTES if keep_at is None else 0
+            self.posterior_ = self._calibrated(drawing, data, most_bytes=most_bytes)
         if keep_at is not None:  # calibration was the last to need the first fit as a model
             (first,) = self.posterior_.chunks.finish([self.posterior_.first])
             self.posterior_ = replace(self.posterior_, first=first)
@@ -134,17 +138,88 @@ class PosteriorEstimator(MetaEstimatorMixin, BaseEstimator):  # type: ignore[mis
                 "draws of which only predictions are kept cannot be calibrated any more: use "
                 "fit(X, y, predict_on=...) with calibration='simulation'."
             )
-        drawing = Drawing(self.method, self.inputs, getattr(self, "schedule_", None))
-        self.calibration_ = self._calibrated(drawing, data, n_sets)
+        self.posterior_ = self._calibrated(self._same_drawing(), data, n_sets=n_sets)
         return self
 
-    def _calibrated(
-        self, drawing: Drawing, data: Data, n_sets: int | None = None
-    ) -> Calibration | None:
-        """Factors for intervals, by simulation; draws are kept even if that fails."""
+    @property
+    def calibration_(self) -> Calibration | None:
+        """What simulated data sets say about intervals of predictions; None without any."""
+        return self.posterior_.calibration
+
+    def functional(
+        self,
+        function: Callable[[Any], Any],
+        X: Any = None,
+        y: Any = None,
+        sample_weight: Any = None,
+        *,
+        link: Link = "identity",
+    ) -> Functional:
+        """Posterior of any functional of the model, with calibrated intervals.
+
+        Importances, partial dependences, differences of predictions, ranks, average effects. Its
+        intervals are calibrated on the simulated data sets of `calibration_`: the functional at
+        their truth is compared with its posterior in each. The truth predicts (`predict`,
+        `predict_proba`, `classes_`) as a fitted estimator does; where `function` needs more, such
+        as `feature_importances_`, its value at the truth is that of the estimator fitted to many
+        outcomes of the truth (so scale what grows with the number of rows, such as counts of
+        splits).
+
+        Parameters
+        ----------
+        function : callable
+            Takes a fitted estimator, returns a number or an array of fixed shape.
+        X, y, sample_weight : optional
+            As given to `fit`, to simulate data sets again: only needed where they were too large
+            to keep (200 MB), or after `calibration=None`. A model from a file has those that
+            ``save(path, simulated=True)`` has written.
+        link : "identity", "log" or "logit"
+            Scale on which draws are spread: "log" for positive quantities, "logit" for
+            probabilities.
+
+        Returns
+        -------
+        Functional
+            Its property `spread` says what its intervals are: "calibrated", or "inflated" (for the
+            schedule alone) where there are no simulated data sets.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> import nearbayes as nb
+        >>> from sklearn.tree import DecisionTreeRegressor
+        >>> X = np.random.default_rng(0).normal(size=(60, 2))
+        >>> tree = DecisionTreeRegressor(max_depth=2)
+        >>> model = nb.PosteriorRegressor(tree, n_draws=10, random_state=0).fit(X, X[:, 0])
+        >>> slope = model.functional(lambda fitted: np.diff(fitted.predict([[-1, 0], [1, 0]]))[0])
+        >>> slope.interval(0.9).shape, slope.spread
+        ((2,), 'calibrated')
+        """
+        check_is_fitted(self, "posterior_")
+        if self.posterior_.kept_at is not None:
+            return self.posterior_.apply(function)  # which says why not
+        if X is not None:
+            data = Data.of(self._new_table(X), self._checked_target(y), sample_weight)
+            known = self._calibrated(self._same_drawing(), data, most_bytes=np.inf)
+            return known.apply(function, link=link)
+        if self.calibration_ is not None and self.posterior_.truths is None:
+            warnings.warn(
+                "intervals of this functional are inflated, not calibrated, as simulated data sets "
+                "were too large to keep or are not in the file: give X and y, as in fit, to "
+                "simulate them again, or save with simulated=True.",
+                DrawWarning,
+                stacklevel=2,
+            )
+        return self.posterior_.apply(function, link=link)
+
+    def _same_drawing(self) -> Drawing:
+        return Drawing(self.method, self.inputs, getattr(self, "schedule_", None))
+
+    def _calibrated(self, drawing: Drawing, data: Data, **options: Any) -> Posterior:
+        """The posterior, calibrated by simulation; draws are kept even if that fails."""
         run = {"n_jobs": self.n_jobs, "on_error": self.on_error, "progress": self.progress}
         try:
-            return calibrate(self.posterior_, data, drawing, n_sets=n_sets, **run)
+            return calibrated(self.posterior_, data, drawing, **run, **options)
         except CalibrationError as error:
             warnings.warn(
                 f"intervals are not calibrated, so they may cover too little: {error} Use "
@@ -152,26 +227,7 @@ class PosteriorEstimator(MetaEstimatorMixin, BaseEstimator):  # type: ignore[mis
                 DrawWarning,
                 stacklevel=4,
             )
-            return None
-
-    def _credible_interval(
-        self, X: Any, coverage: float | Sequence[float], adjust: bool
-    ) -> NDArray[np.float64]:
-        """Interval of the prediction: calibrated if it can be, else corrected for truncation."""
-        table = self._new_table(X)
-        if adjust and self.calibration_ is not None:
-            return self.calibration_.interval(self.posterior_.predict(table), coverage)
-        return self.posterior_.interval(table, coverage, adjust=adjust)
-
-    def _spread_predictions(self, table: Table) -> NDArray[np.float64]:
-        """Predictions of all draws, spread as far as intervals reach: one story for both."""
-        draws = self.posterior_.predict(table)
-        if self.calibration_ is None or len(draws) < 2:
-            return self.posterior_.spread(draws)
-        spread = self.calibration_.spread(draws)
-        if self.posterior_.link != "logit":
-            return spread
-        return np.asarray(spread / spread.sum(axis=-1, keepdims=True))
+            return replace(self.posterior_, calibration=None, truths=None)
 
     def _chosen_schedule(self, algorithm: Any, data: Data, run: dict[str, Any]) -> Schedule:
         if self.schedule is None:
@@ -229,6 +285,7 @@ class PosteriorEstimator(MetaEstimatorMixin, BaseEstimator):  # type: ignore[mis
         max_megabytes: float | None = None,
         attachments: Mapping[str, bytes] | None = None,
         trusted: Collection[str] = (),
+        simulated: bool = False,
     ) -> Path:
         """Save the fitted model as one file, which `nearbayes.load` reads without running code.
 
@@ -250,6 +307,10 @@ class PosteriorEstimator(MetaEstimatorMixin, BaseEstimator):  # type: ignore[mis
         trusted : collection of str
             Full names of types to allow beside those of `nearbayes.files.allowed`; `load` must be
             given them, too.
+        simulated : bool
+            Whether to save the draws of simulated data sets, too, so that `functional` can be
+            calibrated after `load`: some 70 further models. Intervals of predictions are
+            calibrated without.
 
         Returns
         -------
@@ -263,7 +324,7 @@ class PosteriorEstimator(MetaEstimatorMixin, BaseEstimator):  # type: ignore[mis
             be harmless; a `TypeError`.
         """
         check_is_fitted(self, "posterior_")
-        return save(self, path, thin, max_megabytes, attachments, trusted)
+        return save(self, path, thin, max_megabytes, attachments, trusted, simulated)
 
     @property
     def estimators_(self) -> list[Any]:

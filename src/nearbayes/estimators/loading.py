@@ -4,21 +4,25 @@ from __future__ import annotations
 
 import os
 from collections.abc import Collection
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
 
 from nearbayes.algorithms.estimators import ClassifierAlgorithm
 from nearbayes.core import inputs
 from nearbayes.core.posterior import Posterior
 from nearbayes.core.schedule import Schedule
-from nearbayes.estimators.calibration import Calibration
 from nearbayes.estimators.classifier import PosteriorClassifier
 from nearbayes.estimators.regressor import PosteriorRegressor
+from nearbayes.estimators.simulated import SimulatedSets
+from nearbayes.estimators.truth import Reference
 from nearbayes.files.arrays import Read, array_of, labels_of, plain_of
 from nearbayes.files.container import Archive, FileRefused, refusing
 from nearbayes.files.describe import MOST_MEGABYTES
-from nearbayes.files.draws import estimator_of
+from nearbayes.files.draws import estimator_of, estimators_of
+from nearbayes.files.formats import load_model
 from nearbayes.files.manifest import Record, check_format
 from nearbayes.files.posterior_record import posterior_of
 from nearbayes.files.versions import warn_of_other_versions
@@ -32,7 +36,6 @@ KINDS: dict[str, type[Model]] = {
     "PosteriorRegressor": PosteriorRegressor,
 }
 SOURCES = {"Urn": inputs.Urn, "KDE": inputs.KDE, "Uniform": inputs.Uniform}
-LINKS = ("identity", "log", "logit")
 MOST_FEATURES = 100_000_000
 
 
@@ -92,12 +95,12 @@ def _model_of(manifest: Record, read: Read, trusted: Collection[str]) -> Model |
     names = labels_of(columns.get("feature_names"))
     if names is not None:
         model.feature_names_in_ = _as_many(names, model.n_features_in_)
-    model.posterior_ = posterior_of(manifest.record("posterior"), read, trusted)
+    posterior = posterior_of(manifest.record("posterior"), read, trusted)
+    model.posterior_ = replace(posterior, truths=_simulated_of(manifest, posterior, read, trusted))
     if "schedule" in manifest:
         model.schedule_ = _schedule_of(manifest.record("schedule"))
     if "schedule_scores" in manifest:
         model.schedule_scores_ = manifest.numbers("schedule_scores", low=-1e300)
-    model.calibration_ = _calibration_of(manifest, read)
     classifies = isinstance(model, PosteriorClassifier)
     if isinstance(model.posterior_.algorithm, ClassifierAlgorithm) != classifies:
         raise FileRefused(f"its draws are not those of a {type(model).__name__}.")
@@ -150,32 +153,45 @@ def _schedule_of(record: Record) -> Schedule:
     return Schedule.arithmetic(**amounts)
 
 
-def _calibration_of(manifest: Record, read: Read) -> Calibration | None:
-    if "calibration" not in manifest:
+def _simulated_of(
+    manifest: Record, posterior: Posterior, read: Read, trusted: Collection[str]
+) -> SimulatedSets | None:
+    """Draws of simulated data sets and their truth, if they were saved."""
+    if "simulated" not in manifest or posterior.calibration is None:
         return None
-    record = manifest.record("calibration")
-    ratios = tuple(array_of(read(name), "f") for name in record.many("ratios"))
-    if not ratios or any(each.ndim != 1 or not len(each) for each in ratios):
-        raise FileRefused("its calibration has no ratios.")
-    return Calibration(
-        ratios,
-        record.text("link", LINKS),  # type: ignore[arg-type]
-        record.whole("n_draws", 2),
-        record.number("inflation", 1.0),
-        record.number("seconds"),
-        _pooled_of(record.get("pooled")),
-        record.number("start", 0.0, 1.0),
-        record.text("truth"),
-    )
+    record = manifest.record("simulated")
+    draws = [estimators_of(_as_list(each), read, trusted) for each in record.many("draws")]
+    if len(draws) != len(posterior.calibration.ratios) or len({len(each) for each in draws}) != 1:
+        raise FileRefused("its simulated data sets do not fit its calibration.")
+    if len(draws[0]) < 2:
+        raise FileRefused("its simulated data sets must have 2 draws or more.")
+    learned = load_model(record.get("learned"), read, trusted) if "learned" in record else None
+    truth = _truth_of(record.record("truth"), posterior, read, trusted)
+    return SimulatedSets(tuple(draws), truth, learned, posterior.calibration)
 
 
-def _pooled_of(value: Any) -> Any:
-    """One variance, or one for each output."""
-    several = value if isinstance(value, list) else [value]
-    right = all(isinstance(each, int | float) and 0 <= each < np.inf for each in several)
-    if not right or not several:
-        raise FileRefused("its calibration has a pooled variance that is none.")
-    return np.asarray(value, dtype=np.float64)
+def _truth_of(record: Record, posterior: Posterior, read: Read, trusted: Collection[str]) -> Any:
+    if "fitted" in record:
+        return load_model(record.get("fitted"), read, trusted)
+    classes = getattr(posterior.algorithm, "classes", None)
+    n_scores = 1 if classes is None else len(classes)
+    trees = load_model(record.get("trees"), read, trusted)
+    parts = estimators_of(record.many("bias"), read, trusted)
+    columns = Record(dict(enumerate(record.many("columns"))), "columns")
+    places = [columns.whole(i, 0, n_scores - 1) for i in columns.entries]
+    kind = HistGradientBoostingRegressor if classes is None else HistGradientBoostingClassifier
+    right = all(isinstance(each, HistGradientBoostingRegressor) for each in parts)
+    if not isinstance(trees, kind) or not right or len(places) != len(parts):
+        raise FileRefused("the truth of its simulated data sets is not made of boosted trees.")
+    bias = dict(zip(places, parts, strict=True))
+    labels = getattr(posterior.algorithm, "labels", None)
+    return Reference(trees, bias, classes).as_estimator(labels)
+
+
+def _as_list(value: Any) -> list[Any]:
+    if not isinstance(value, list):
+        raise FileRefused("its simulated data sets must be lists of draws.")
+    return value
 
 
 def _conformal_of(record: Record, read: Read) -> Any:

@@ -8,7 +8,6 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import RegressorMixin
-from sklearn.ensemble import HistGradientBoostingRegressor
 from sklearn.utils import check_array
 from sklearn.utils.validation import column_or_1d
 
@@ -19,6 +18,7 @@ from nearbayes.core.schedule import Schedule
 from nearbayes.core.seeds import Seeds
 from nearbayes.core.tables import Table, as_table, n_rows
 from nearbayes.draws.credible import as_levels
+from nearbayes.draws.functional import Spread
 from nearbayes.estimators.conformal import conformal_interval, conformal_layer
 from nearbayes.estimators.face import Method, PosteriorEstimator
 from nearbayes.estimators.mixture import (
@@ -29,6 +29,7 @@ from nearbayes.estimators.mixture import (
     noise_factor,
 )
 from nearbayes.execution.executor import OnError
+from nearbayes.learners.smooth_trees import SmoothTreesRegressor
 from nearbayes.predictives.noise import NoiseName
 from nearbayes.predictives.predictive import Predictive
 
@@ -44,9 +45,9 @@ class PosteriorRegressor(RegressorMixin, PosteriorEstimator):  # type: ignore[mi
     Parameters
     ----------
     estimator : regressor, optional
-        Any scikit-learn regressor; never changed. Default: `HistGradientBoostingRegressor`,
-        which takes missing values and categorical columns. AutoGluon's `TabularPredictor`,
-        configured but not fitted, will do, too.
+        Any scikit-learn regressor; never changed. Default: `SmoothTreesRegressor`, boosted trees
+        blended with a smooth model, which takes missing values and categorical columns.
+        AutoGluon's `TabularPredictor`, configured but not fitted, will do, too.
     noise : str or callable
         What is around the prediction, learned from out-of-fold predictions: "gaussian" (normal),
         "residual" (resampled residuals: skewed, heavy tails), "heteroscedastic" (normal with a
@@ -169,7 +170,7 @@ class PosteriorRegressor(RegressorMixin, PosteriorEstimator):  # type: ignore[mi
         coverage: float | Sequence[float] = 0.9,
         *,
         kind: Literal["predictive", "credible", "conformal"] = "predictive",
-        adjust: bool = True,
+        spread: Spread | None = None,
     ) -> Array:
         """Interval of a new y ("predictive", "conformal") or of the regression function.
 
@@ -178,10 +179,12 @@ class PosteriorRegressor(RegressorMixin, PosteriorEstimator):  # type: ignore[mi
         X : table of shape (n_rows, n_columns)
         coverage : float or sequence of float
         kind : "predictive", "credible" or "conformal"
-            "credible" is for the regression function; "conformal" needs `conformalize`.
-        adjust : bool
-            Whether intervals of the regression function are calibrated or, where they are not,
-            the draws spread for what the schedule leaves out; and whether noise is scaled.
+            "credible" is for the regression function, the same as `posterior_.interval`;
+            "conformal" needs `conformalize`.
+        spread : "raw", "inflated" or "calibrated", optional
+            How draws are spread. By default the best that is known: for "credible",
+            ``posterior_.spread``; for "predictive", "inflated", where noise is scaled to make up
+            for the rest ("raw": neither is).
 
         Returns
         -------
@@ -189,14 +192,14 @@ class PosteriorRegressor(RegressorMixin, PosteriorEstimator):  # type: ignore[mi
         outputs (n_rows, n_outputs, 2) and (n_rows, n_outputs, 2, n_levels)
         """
         if kind == "credible":
-            return self._credible_interval(X, coverage, adjust)
+            return self.posterior_.interval(self._new_table(X), coverage, spread=spread)
         if kind == "conformal":
             return self._conformal_interval(X, coverage)
         if kind != "predictive":
             raise ValueError(f"kind must be 'predictive', 'credible' or 'conformal', got {kind!r}.")
         levels = np.atleast_1d(np.asarray(coverage, dtype=np.float64))
         tails = np.concatenate([(1 - levels) / 2, (1 + levels) / 2])
-        quantiles = self.predict_quantiles(X, tails, adjust=adjust)
+        quantiles = self.predict_quantiles(X, tails, spread=spread)
         bounds = quantiles.reshape(*quantiles.shape[:-1], 2, len(levels))
         return bounds[..., 0] if np.ndim(coverage) == 0 else bounds
 
@@ -230,11 +233,19 @@ class PosteriorRegressor(RegressorMixin, PosteriorEstimator):  # type: ignore[mi
         return conformal_interval(self.conformal_, mean, std, coverage)
 
     def predict_quantiles(
-        self, X: Any, quantiles: float | Sequence[float] | Array, *, adjust: bool = True
+        self, X: Any, quantiles: float | Sequence[float] | Array, *, spread: Spread | None = None
     ) -> Array:
-        """Quantiles of a new y, shape (n_rows[, n_outputs], n_quantiles)."""
+        """Quantiles of a new y, shape (n_rows[, n_outputs], n_quantiles).
+
+        `spread` is "inflated" (the default) or "raw", as in `predict_interval`.
+        """
         levels = as_levels(quantiles, "quantiles")
-        predictives = self._predictives(X, adjust)
+        if spread not in (None, "inflated", "raw"):
+            raise ValueError(
+                f"spread must be 'inflated' or 'raw' for a new y, got {spread!r}: calibrated "
+                "intervals are for the regression function, kind='credible'."
+            )
+        predictives = self._predictives(X, spread or "inflated")
         return mixture_quantiles(predictives, self._rows(X), levels, self._fixed_rng())
 
     def sample(self, X: Any, n_samples: int = 100, *, random_state: Any = None) -> Array:
@@ -262,10 +273,10 @@ class PosteriorRegressor(RegressorMixin, PosteriorEstimator):  # type: ignore[mi
         table = self._new_table(X)
         return self.posterior_.predict(table)
 
-    def _predictives(self, X: Any, adjust: bool = True) -> list[Predictive]:
+    def _predictives(self, X: Any, spread: Spread = "inflated") -> list[Predictive]:
         """Predictive distribution of every draw, noise and spread of the size of residuals."""
-        parts = self._spread(self._new_table(X), adjust)
-        if not adjust or self.noise_factor_ == 1:
+        parts = self._spread(self._new_table(X), spread)
+        if spread == "raw" or self.noise_factor_ == 1:
             return parts
         return [part.scaled(self.noise_factor_) for part in parts]  # type: ignore[attr-defined]
 
@@ -276,17 +287,17 @@ class PosteriorRegressor(RegressorMixin, PosteriorEstimator):  # type: ignore[mi
             return 1.0
         if predict_on is not None:
             table = as_table(predict_on)
-            return noise_factor(self._spread(table, adjust=True), np.ones(n_rows(table)))
+            return noise_factor(self._spread(table), np.ones(n_rows(table)))
         few = data.select(np.arange(len(data.y))[:: -(-len(data.y) // MOST_POINTS)])
-        return noise_factor(self._spread(few.x, adjust=True), few.counts)
+        return noise_factor(self._spread(few.x), few.counts)
 
-    def _spread(self, table: Table, adjust: bool) -> list[Predictive]:
+    def _spread(self, table: Table, spread: Spread = "inflated") -> list[Predictive]:
         """Predictive distribution of every draw, its mean spread for truncation."""
         parts = self.posterior_.predictives(table)
         if self.posterior_.chunks.traits.own_variance:
             return parts
-        spread = self.posterior_.spread(np.stack([part.mean for part in parts]), adjust)
-        return [part.moved(mean) for part, mean in zip(parts, spread, strict=True)]
+        means = self.posterior_.of_predictions(np.stack([part.mean for part in parts]))
+        return [part.moved(mean) for part, mean in zip(parts, means.adjusted(spread), strict=True)]
 
     def _rows(self, X: Any) -> Rows:
         return Rows.every(as_table(X))
@@ -296,7 +307,7 @@ class PosteriorRegressor(RegressorMixin, PosteriorEstimator):  # type: ignore[mi
         return Seeds(self.posterior_.provenance.seed).shared()
 
     def _base_estimator(self) -> Any:
-        return HistGradientBoostingRegressor() if self.estimator is None else self.estimator
+        return SmoothTreesRegressor() if self.estimator is None else self.estimator
 
     def _checked_target(self, y: ArrayLike) -> Array:
         if y is None:

@@ -13,10 +13,10 @@ import numpy as np
 
 from nearbayes.core.inputs import KDE, Uniform, Urn
 from nearbayes.core.schedule import Schedule
-from nearbayes.estimators.calibration import Calibration
+from nearbayes.estimators.known import KnownClassifier, KnownRegressor
 from nearbayes.files.arrays import NotSaveable, array_bytes, labels_record, plain_record
 from nearbayes.files.container import Members
-from nearbayes.files.draws import Models, estimator_record
+from nearbayes.files.draws import Models, estimator_record, estimators_record
 from nearbayes.files.posterior_file import header
 from nearbayes.files.posterior_record import posterior_record
 from nearbayes.files.thinning import write_draws
@@ -32,12 +32,13 @@ def save(
     max_megabytes: float | None = None,
     attachments: Mapping[str, bytes] | None = None,
     trusted: Collection[str] = (),
+    simulated: bool = False,
 ) -> Path:
     """Write a fitted model; see `PosteriorEstimator.save`."""
     return write_draws(
         path,
         len(model.posterior_),
-        partial(_manifest, model),
+        partial(_manifest, model, simulated),
         thin=thin,
         max_megabytes=max_megabytes,
         attachments=attachments,
@@ -45,16 +46,19 @@ def save(
     )
 
 
-def _manifest(model: Any, draws: list[int], models: Models, members: Members) -> dict[str, Any]:
+def _manifest(
+    model: Any, simulated: bool, draws: list[int], models: Models, members: Members
+) -> dict[str, Any]:
     posterior = posterior_record(model.posterior_, draws, models, members)
+    sets = model.posterior_.truths if simulated else None
     return {
         **header(model.posterior_, type(model).__name__),
         "inputs": _inputs_record(model),
         "params": _params_record(model, models, members),
         "posterior": posterior,
+        "simulated": _simulated_record(sets, models, members),
         "schedule": _schedule_record(getattr(model, "schedule_", None)),
         "schedule_scores": getattr(model, "schedule_scores_", None),
-        "calibration": _calibration_record(model.calibration_, members),
         "noise_factor": getattr(model, "noise_factor_", None),
         "conformal": _conformal_record(getattr(model, "conformal_", None), members),
     }
@@ -111,12 +115,27 @@ def _schedule_record(schedule: Any) -> Any:
     return {key: each.item() if isinstance(each, np.generic) else each for key, each in amounts}
 
 
-def _calibration_record(calibration: Calibration | None, members: Members) -> Any:
-    if calibration is None:
+def _simulated_record(sets: Any, models: Models, members: Members) -> Any:
+    """Draws of simulated data sets and their truth, if they were kept."""
+    if sets is None:
         return None
-    ratios = [members.add("arrays", array_bytes(each), "npy") for each in calibration.ratios]
-    plain = {k: v for k, v in vars(calibration).items() if k not in ("ratios", "pooled")}
-    return {**plain, "ratios": ratios, "pooled": np.asarray(calibration.pooled).tolist()}
+    return {
+        "draws": [estimators_record(each, models, members) for each in sets.draws],
+        "learned": None if sets.learned is None else models.record(sets.learned, members),
+        "truth": _truth_record(sets.truth, models, members),
+    }
+
+
+def _truth_record(truth: Any, models: Models, members: Members) -> dict[str, Any]:
+    """A reference by its trees; else the truth is a fitted estimator."""
+    if not isinstance(truth, KnownClassifier | KnownRegressor):
+        return {"fitted": models.record(truth, members)}
+    reference: Any = truth.reference
+    return {
+        "trees": models.record(reference.trees, members),
+        "columns": list(reference.bias),
+        "bias": estimators_record(list(reference.bias.values()), models, members),
+    }
 
 
 def _conformal_record(layer: Any, members: Members) -> Any:

@@ -8,13 +8,13 @@ is taken out (one half step of twicing):
 
 .. math:: f^* = f + \tfrac12 (f - \overline{f'}), \quad f' \text{ fitted to data simulated from } f
 
-Trees are not in the class of a linear model, and not every table can be given to them; then the
-first fit is the truth.
+Trees are not in the class of a linear model, not every table can be given to them, and a learner
+that tunes itself out of fold is a better reference than they are; then the first fit is the truth.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 import numpy as np
@@ -28,6 +28,8 @@ from nearbayes.core.data import Data, Rows
 from nearbayes.core.protocols import ChunkAlgorithm, Rng
 from nearbayes.core.seeds import integer_seed
 from nearbayes.core.tables import Table, as_table
+from nearbayes.estimators.known import as_fitted
+from nearbayes.fits.smooth_trees_fit import SmoothTreesFit
 from nearbayes.predictives.noise import (
     GaussianNoise,
     HeteroscedasticNoise,
@@ -37,7 +39,7 @@ from nearbayes.predictives.noise import (
 )
 from nearbayes.predictives.predictive import CategoricalPredictive
 
-__all__ = ["Truth", "likely_truth"]
+__all__ = ["Reference", "Truth", "likely_truth"]
 
 Array = NDArray[np.float64]
 RATE, MOST_ROUNDS, DEPTH, N_FOLDS = 0.1, 300, 3, 5
@@ -62,6 +64,9 @@ class Truth(Protocol):
     def sample(self, x: Table, rng: Rng) -> NDArray[Any]:
         """One outcome, or class label, per row."""
 
+    def as_estimator(self, labels: NDArray[Any] | None) -> Any:
+        """It in the shape of a fitted estimator, which calls the classes by these labels."""
+
 
 @dataclass(frozen=True)
 class FirstFit:
@@ -81,6 +86,10 @@ class FirstFit:
         drawn = predictive.sample(Rows.every(as_table(x)), rng)
         classes = self.algorithm.traits.classes
         return np.asarray(drawn if classes is None else classes[drawn])
+
+    def as_estimator(self, labels: NDArray[Any] | None) -> Any:
+        """The fitted estimator."""
+        return self.algorithm.reveal(self.model)
 
 
 @dataclass(frozen=True)
@@ -118,6 +127,10 @@ class Reference:
             return np.asarray(self.noise.around(None, x, values).sample(rows, rng))
         return np.asarray(self.classes[CategoricalPredictive(values).sample(rows, rng)])
 
+    def as_estimator(self, labels: NDArray[Any] | None) -> Any:
+        """The function without the noise, which holds residuals of real rows."""
+        return as_fitted(replace(self, noise=None), self.trees, labels)
+
 
 def likely_truth(algorithm: ChunkAlgorithm, first: Any, data: Data, rng: Rng) -> Truth:
     """A reference where the learner is flexible and trees can be fitted, else the first fit.
@@ -133,7 +146,8 @@ def likely_truth(algorithm: ChunkAlgorithm, first: Any, data: Data, rng: Rng) ->
     """
     plain = getattr(algorithm, "algorithm", algorithm)
     own = FirstFit(algorithm, first)
-    if not algorithm.traits.calibrate or data.y.ndim > 1:
+    tunes_itself = isinstance(getattr(plain, "fitting", None), SmoothTreesFit)
+    if not algorithm.traits.calibrate or data.y.ndim > 1 or tunes_itself:
         return own
     try:
         if isinstance(plain, ClassifierAlgorithm):

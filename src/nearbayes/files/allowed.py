@@ -79,8 +79,12 @@ ESTIMATORS = {
     svm: "LinearSVC LinearSVR NuSVC NuSVR SVC SVR",
     tree: "DecisionTreeClassifier DecisionTreeRegressor ExtraTreeClassifier ExtraTreeRegressor",
 }
-# Private types of scikit-learn inside estimators, by their names since 1.6.
+# Our own learners, and private types of scikit-learn, by their names since 1.6.
 PARTS = {
+    "nearbayes.learners.basis": "Basis Levels Number",
+    "nearbayes.learners.choosing": "Choice",
+    "nearbayes.learners.ridge": "Ridge",
+    "nearbayes.learners.smooth_trees": "SmoothTreesClassifier SmoothTreesRegressor",
     "sklearn._loss.link": "HalfLogitLink IdentityLink Interval LogLink LogitLink MultinomialLogit",
     "sklearn._loss.loss": "AbsoluteError HalfBinomialLoss HalfGammaLoss HalfMultinomialLoss "
     "HalfPoissonLoss HalfSquaredError HalfTweedieLoss HalfTweedieLossIdentity HuberLoss "

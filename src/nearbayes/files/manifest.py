@@ -10,7 +10,7 @@ from nearbayes.files.container import FileRefused
 
 __all__ = ["FORMAT", "Record", "check_format"]
 
-FORMAT = 2
+FORMAT = 3
 LARGEST = 2**53
 _NOTHING = object()
 

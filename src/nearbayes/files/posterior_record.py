@@ -9,9 +9,12 @@ from collections.abc import Collection, Sequence
 from dataclasses import asdict, fields, replace
 from typing import Any
 
+import numpy as np
+
 from nearbayes.core.posterior import FailedDraw, Posterior, Provenance
 from nearbayes.core.tables import Table, TablePrint
-from nearbayes.files.arrays import NotSaveable, Read
+from nearbayes.draws.calibration import Calibration
+from nearbayes.files.arrays import NotSaveable, Read, array_bytes, array_of
 from nearbayes.files.container import FileRefused, Members
 from nearbayes.files.draws import Models, kept_of, kept_record
 from nearbayes.files.manifest import Record
@@ -20,6 +23,7 @@ from nearbayes.registry import family_named, family_of
 __all__ = ["posterior_of", "posterior_record"]
 
 MOST_DRAWS = 10_000_000
+LINKS = ("identity", "log", "logit")
 
 
 def posterior_record(
@@ -54,6 +58,7 @@ def posterior_record(
         "family": family.name,
         "kept_at": None if kept is None else asdict(_print_of(kept)),
         "kept": None if kept is None else kept_record(chosen, members),
+        "calibration": _calibration_record(posterior.calibration, members),
         "draws": dump(posterior.algorithm, chosen if kept is None else None, models, members),
     }
 
@@ -76,6 +81,7 @@ def posterior_of(record: Record, read: Read, trusted: Collection[str] = ()) -> P
         _provenance_of(record.record("provenance")),
         tuple(_failed_of(each) for each in record.records("failed")),
         kept_at,
+        _calibration_of(record, read),
     )
 
 
@@ -121,3 +127,39 @@ def _provenance_of(record: Record) -> Provenance:
 
 def _failed_of(record: Record) -> FailedDraw:
     return FailedDraw(record.whole("index"), record.text("error"), record.text("traceback"))
+
+
+def _calibration_record(calibration: Calibration | None, members: Members) -> Any:
+    if calibration is None:
+        return None
+    ratios = [members.add("arrays", array_bytes(each), "npy") for each in calibration.ratios]
+    plain = {k: v for k, v in vars(calibration).items() if k not in ("ratios", "pooled")}
+    return {**plain, "ratios": ratios, "pooled": np.asarray(calibration.pooled).tolist()}
+
+
+def _calibration_of(posterior: Record, read: Read) -> Calibration | None:
+    if "calibration" not in posterior:
+        return None
+    record = posterior.record("calibration")
+    ratios = tuple(array_of(read(name), "f") for name in record.many("ratios"))
+    if not ratios or any(each.ndim != 1 or not len(each) for each in ratios):
+        raise FileRefused("its calibration has no ratios.")
+    return Calibration(
+        ratios,
+        record.text("link", LINKS),  # type: ignore[arg-type]
+        record.whole("n_draws", 2),
+        record.number("inflation", 1.0),
+        record.number("seconds"),
+        _pooled_of(record.get("pooled")),
+        record.number("start", 0.0, 1.0),
+        record.text("truth"),
+    )
+
+
+def _pooled_of(value: Any) -> Any:
+    """One variance, or one for each output."""
+    several = value if isinstance(value, list) else [value]
+    right = all(isinstance(each, int | float) and 0 <= each < np.inf for each in several)
+    if not right or not several:
+        raise FileRefused("its calibration has a pooled variance that is none.")
+    return np.asarray(value, dtype=np.float64)

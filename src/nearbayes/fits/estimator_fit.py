@@ -34,7 +34,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import has_fit_parameter
 
 from nearbayes.core.data import Counts, Data
-from nearbayes.core.protocols import Traits
+from nearbayes.core.protocols import Rng, Traits
 from nearbayes.core.schedule import Schedule, is_whole, usual_schedule
 from nearbayes.core.tables import Table
 from nearbayes.fits.losses import variance_power
@@ -113,6 +113,10 @@ class EstimatorFit:
 
     def for_table(self, table: Table) -> Self:
         """Adapt to this table, for example by storing its categories to check new rows."""
+        return self
+
+    def tuned(self, data: Data, rng: Rng) -> Self:
+        """Choose, on real rows, what all refits keep; most estimators have nothing to choose."""
         return self
 
     def check_inputs(self, table: Table) -> None:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from nearbayes.core.tables import n_rows
 from nearbayes.estimators import PosteriorRegressor
 from nearbayes.inspection.columns import Column, evenly_spaced
-from nearbayes.inspection.fitted import Fitted, credible_interval_of, target_columns, thinned
+from nearbayes.inspection.fitted import Fitted, prediction_of, target_columns, thinned
 
 __all__ = ["MOST_ROWS", "Dependence", "partial_dependence", "predictive_band"]
 
@@ -38,7 +38,8 @@ def partial_dependence(
     """Average every draw's predictions over rows, at each value of a column.
 
     Uses at most 100 evenly spaced rows, and at most `most_draws` draws. Returns one curve for each
-    class or output of `target_columns`.
+    class or output of `target_columns`. Bands are calibrated on the simulated data sets of the
+    model if these were kept; else as intervals of predictions are.
 
     Examples
     --------
@@ -54,10 +55,16 @@ def partial_dependence(
     if len(column.shown) == 0:
         raise ValueError(f"feature {column.name!r} has only missing values in X.")
     few = model if most_draws is None else thinned(model, most_draws)
-    predicted = few.posterior_predictions(column.imposed_on(_rows(column)))
-    draws = _by_value(predicted, column).mean(axis=2)
+    table = column.imposed_on(_rows(column))
+    draws = _by_value(few.posterior_predictions(table), column).mean(axis=2)
     columns, names = target_columns(model, target, draws.shape[-1])
-    mean, credible = draws.mean(axis=0), credible_interval_of(model, draws, coverage)
+    found, truths = model.posterior_.of_predictions(draws), model.posterior_.truths
+    predicted = prediction_of(model)
+    if truths is not None:
+        found = truths.calibrated(
+            lambda fitted: _by_value(predicted(fitted, table)[None], column)[0].mean(axis=1), found
+        )
+    mean, credible = found.mean, found.interval(coverage)
     return [
         Dependence(name, mean[:, k], credible[:, k]) for k, name in zip(columns, names, strict=True)
     ]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from copy import copy
 from dataclasses import replace
 from typing import Any
@@ -12,11 +12,10 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from nearbayes.core.tables import Table, n_rows
-from nearbayes.draws.credible import Functional
 from nearbayes.estimators import PosteriorClassifier, PosteriorRegressor
 from nearbayes.inspection.columns import evenly_spaced
 
-__all__ = ["Fitted", "checked_outcomes", "credible_interval_of", "target_columns", "thinned"]
+__all__ = ["Fitted", "checked_outcomes", "prediction_of", "target_columns", "thinned"]
 
 Fitted = PosteriorClassifier | PosteriorRegressor
 Array = NDArray[np.float64]
@@ -70,18 +69,21 @@ def _finite(outcomes: NDArray[Any]) -> Array:
     return numbers
 
 
-def credible_interval_of(
-    model: Fitted, values: Array, coverage: float | Sequence[float] = 0.9
-) -> Array:
-    """Credible interval of draws of predictions or of their means, as in `predict_interval`.
+def prediction_of(model: Fitted) -> Callable[[Any, Table], Array]:
+    """Function of a fitted estimator and a table: what a draw of the model predicts.
 
-    The interval is calibrated if the model is, else corrected for truncation. Draws of shape
-    (n_draws, ...) give shape (..., 2), or (..., 2, n_levels) for several levels.
+    Its values have shape (n_rows,) or (n_rows, n_outputs), or for classes (n_rows, n_classes).
     """
-    if model.calibration_ is not None:
-        return np.asarray(model.calibration_.interval(values, coverage))
-    posterior = model.posterior_
-    return Functional(values, posterior.inflation, posterior.link).interval(coverage)
+    if not isinstance(model, PosteriorClassifier):
+        return lambda fitted, table: np.asarray(fitted.predict(table), dtype=np.float64)
+    labels = model.posterior_.algorithm.labels
+
+    def probabilities(fitted: Any, table: Table) -> Array:
+        found = np.zeros((n_rows(table), len(labels)))  # a draw may not have seen every class
+        found[:, np.searchsorted(labels, fitted.classes_)] = fitted.predict_proba(table)
+        return found
+
+    return probabilities
 
 
 def target_columns(model: Fitted, target: Any, n_columns: int) -> tuple[list[int], list[str]]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import chain
 from typing import Any, NamedTuple
 
@@ -13,10 +13,10 @@ from sklearn.pipeline import Pipeline
 
 from nearbayes.core.protocols import Rng
 from nearbayes.core.tables import Table, as_table, n_rows, take
-from nearbayes.draws.credible import Functional
+from nearbayes.draws.functional import Functional
 from nearbayes.estimators import PosteriorClassifier
 from nearbayes.inspection.columns import evenly_spaced, known_values, with_column
-from nearbayes.inspection.fitted import Fitted, thinned
+from nearbayes.inspection.fitted import Fitted, prediction_of, thinned
 from nearbayes.metrics import brier
 
 __all__ = ["Importances", "feature_names", "own_importances", "permutation_importances"]
@@ -25,6 +25,7 @@ Array = NDArray[np.float64]
 
 MOST_DRAWS = 40  # for permutation importance; quantiles of 40 draws reach 95 % coverage
 MOST_ROWS = 500  # rows for permutation importance
+FEW_ROWS = 100  # rows for permutation importance of simulated data sets
 MOST_MEASURED = 1_000  # rows for standard deviations of columns
 MOST_SHUFFLED = 30  # columns for permutation importance; the base model selects them
 
@@ -49,7 +50,8 @@ def own_importances(model: Fitted, X: Any = None) -> Importances | None:
     These are `feature_importances_`, scaled to sum to 1, or `coef_`. With several classes or
     outputs, the mean absolute coefficient is used. If X is given, coefficients are multiplied by
     the standard deviation of their feature in X. A feature that only some draws have, such as one
-    selected in a pipeline, is 0 in the others. Returns None if a draw has no importances, or if
+    selected in a pipeline, is 0 in the others. Intervals are calibrated if the model is and its
+    simulated data sets were kept. Returns None if a draw has no importances, or if
     its features have no names.
 
     Examples
@@ -70,13 +72,23 @@ def own_importances(model: Fitted, X: Any = None) -> Importances | None:
     every = dict.fromkeys(chain.from_iterable(names for names, _ in found))
     place = {name: j for j, name in enumerate(every)}
     several = any(len(rows) > 1 for _, rows in found)
-    values = np.zeros((len(found), len(every)))
-    for value, (names, rows) in zip(values, found, strict=True):
-        value[[place[name] for name in names]] = (np.abs(rows) if several else rows).mean(axis=0)
+
+    def sizes(draw: Any) -> Array:
+        """In the order of `every`; 0 for what the draw does not have."""
+        names, value = _names_given(draw, known), np.zeros(len(every))
+        rows = _own_rows(draw, len(names), X)
+        if rows.shape[1:] != (len(names),):
+            raise TypeError(f"{type(draw).__name__} has no importances.")
+        shown = (np.abs(rows) if several else rows).mean(axis=0)
+        for name, size in zip(names, shown, strict=True):
+            if name in place:
+                value[place[name]] = size
+        return value
+
     kind = "mean absolute coefficient" if several else "coefficient"
     if hasattr(_last_step(posterior.draws[0]), "feature_importances_"):
         kind = "feature importance"
-    return Importances(list(every), Functional(values, posterior.inflation), kind)
+    return Importances(list(every), posterior.apply(sizes), kind)
 
 
 def _last_step(draw: Any) -> Any:
@@ -122,8 +134,9 @@ def _spreads(table: Table) -> Array:
 def permutation_importances(model: Fitted, X: Any, y: NDArray[Any], rng: Rng) -> Importances:
     """Permutation importance: increase of the error of each draw when a column is shuffled.
 
-    Uses at most 500 rows and 40 draws. If there are more than 30 columns, only the 30 most
-    important to the first fit are shuffled. `y` is a result of `checked_outcomes`.
+    Uses at most 500 rows and 40 draws, and at most 100 rows for simulated data sets. If there are
+    more than 30 columns, only the 30 most important to the first fit are shuffled. `y` is a result
+    of `checked_outcomes`.
 
     Examples
     --------
@@ -154,6 +167,32 @@ def permutation_importances(model: Fitted, X: Any, y: NDArray[Any], rng: Rng) ->
     columns = np.arange(len(names))
     if len(columns) > MOST_SHUFFLED:
         columns = np.argsort(-rises([posterior.first], columns)[0], kind="stable")[:MOST_SHUFFLED]
-    values = rises(posterior.models, columns)
+    draws = Functional(rises(posterior.models, columns), posterior.inflation)
+    if posterior.truths is not None:
+        draws = posterior.truths.calibrated(_rises(model, table, seen, columns), draws)
     kind = f"increase of the {'Brier score' if is_classifier else 'root mean squared error'}"
-    return Importances([names[j] for j in columns], Functional(values, posterior.inflation), kind)
+    return Importances([names[j] for j in columns], draws, kind)
+
+
+def _rises(
+    model: Fitted, table: Table, seen: NDArray[Any], columns: NDArray[np.intp]
+) -> Callable[[Any], Array]:
+    """Permutation importances of one fitted estimator on the first rows.
+
+    Errors on simulated data sets are taken in posterior standard deviations, so that fewer rows
+    will do for them.
+    """
+    few, predicted = take(table, np.arange(min(len(seen), FEW_ROWS))), prediction_of(model)
+    outcomes, turned = seen[:FEW_ROWS], np.roll(np.arange(n_rows(few)), 1)
+    inputs = [few, *(with_column(few, j, few, turned) for j in columns)]
+
+    def loss(values: Array) -> float:
+        if isinstance(model, PosteriorClassifier):
+            return float(brier(outcomes, values))
+        return float(np.sqrt(np.mean((outcomes - values) ** 2)))
+
+    def rises(fitted: Any) -> Array:
+        plain, *shuffled = (loss(predicted(fitted, each)) for each in inputs)
+        return np.array(shuffled) - plain
+
+    return rises

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import binom
 
-from nearbayes.inspection.fitted import Fitted, credible_interval_of
+from nearbayes.inspection.fitted import Fitted
 
 __all__ = ["Groups", "binomial_band", "event", "grouped", "predictive_sets", "set_coverage"]
 
@@ -63,7 +63,7 @@ def grouped(
     return Groups(
         sizes,
         said,
-        credible_interval_of(model, by_group, coverage),
+        model.posterior_.of_predictions(by_group).interval(coverage),
         np.array([happened[rows].mean() for rows in groups]),
         binomial_band(coverage, sizes, said),
     )

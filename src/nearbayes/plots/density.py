@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import gaussian_kde
 
-from nearbayes.draws.credible import Functional
+from nearbayes.draws.functional import Functional
 from nearbayes.plots.canvas import as_axes, colours, foreground, percent
 from nearbayes.plots.entries import as_entries, entry
 
@@ -43,7 +43,7 @@ def posterior(
     names : sequence or str, optional
         One name per entry.
     coverage : float
-        Coverage of the credible interval. Draws and interval are inflated for truncation.
+        Coverage of the credible interval. Draws are spread as far as intervals reach.
     ax : matplotlib Axes, optional
 
     Returns
@@ -63,7 +63,7 @@ def posterior(
 
 
 def density_curve(functional: Functional, through: Sequence[float] = ()) -> tuple[Array, Array]:
-    """Kernel density of the draws of a number, inflated for truncation.
+    """Kernel density of the draws of a number, spread as far as intervals reach.
 
     Parameters
     ----------

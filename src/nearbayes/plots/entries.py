@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any
 
-from nearbayes.draws.credible import Functional
+from nearbayes.draws.functional import Functional
 
 __all__ = ["as_entries", "entry"]
 
@@ -44,7 +43,7 @@ def as_entries(
         )
     if len(values) < 2:
         raise ValueError(f"functional must have at least 2 draws, got {len(values)}.")
-    columns = replace(functional, values=values.reshape(len(values), -1))
+    columns = functional.as_vector()
     size = columns.values.shape[1]
     if size > most:
         raise ValueError(
@@ -56,7 +55,7 @@ def as_entries(
 
 def entry(functional: Functional, place: int) -> Functional:
     """One entry of a vector, as a number."""
-    return replace(functional, values=functional.values[:, place])
+    return functional.at(place)
 
 
 def _named(names: Sequence[Any] | str | None, size: int) -> list[str]:

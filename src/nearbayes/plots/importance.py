@@ -10,7 +10,7 @@ import numpy as np
 from nearbayes.core.schedule import is_whole
 from nearbayes.core.seeds import Seeds
 from nearbayes.core.tables import as_table
-from nearbayes.draws.credible import Functional
+from nearbayes.draws.functional import Functional
 from nearbayes.inspection.fitted import Fitted, check_model, checked_outcomes
 from nearbayes.inspection.importance import Importances, own_importances, permutation_importances
 from nearbayes.plots.canvas import as_axes, colours, foreground, percent
@@ -51,7 +51,7 @@ def importance(
     names : sequence, optional
         Names of the features; by default those seen during fit.
     coverage : float
-        Coverage of the thin bars, credible intervals inflated for truncation. Thick bars have 50 %.
+        Coverage of the thin bars, the best credible intervals known. Thick bars have 50 %.
     ax : matplotlib Axes, optional
 
     Returns
@@ -65,7 +65,7 @@ def importance(
     given = found.names if names is None else names
     columns, labels = as_entries(found.draws, given, most=len(found.names))
     order = np.argsort(-np.abs(columns.mean), kind="stable")[:top]
-    shown = Functional(columns.values[:, order], columns.inflation)
+    shown = columns.at(order)
     axes = as_axes(ax)
     _draw_bars(axes, shown, [labels[place] for place in order], coverage)
     scaled = X is not None and "coefficient" in found.kind

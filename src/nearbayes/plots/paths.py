@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from nearbayes.core.martingale import Paths
-from nearbayes.draws.credible import Functional
+from nearbayes.draws.functional import Functional
 from nearbayes.plots.canvas import as_axes, colours, foreground, percent
 from nearbayes.plots.density import density_curve
 

@@ -146,7 +146,7 @@ class HeteroscedasticNoise:
         squares = residuals**2
         floor = 1e-6 * squares.mean(axis=0) + np.finfo(float).tiny
         logs = Data(data.table, data.index, np.log(squares + floor), data.count)
-        fitting = fitting.with_outcomes(_log_squares(fitting, data, floor, rng))
+        fitting = fitting.with_outcomes(_log_squares(fitting, data, floor, rng)).tuned(logs, rng)
         seen = out_of_fold(fitting, logs, rng)
         slope = _shrinkage(seen, logs.y, data.counts)
         level = np.average(squares / np.exp(slope * seen), axis=0, weights=data.counts)

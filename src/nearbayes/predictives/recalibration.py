@@ -34,6 +34,7 @@ Rng = np.random.Generator
 N_FOLDS = 5
 PULL = 1.0  # rows that the identity is worth, against few or separable rows
 MOST_ROUNDS, CLOSE = 200, 1e-6
+SMALLEST = 1e-12
 
 
 @dataclass(frozen=True)
@@ -47,6 +48,8 @@ class Recalibration:
     shift : array of shape (n_classes,)
     n : float
         Real rows: probabilities are kept half a row away from 0.
+    foreseen : array of shape (n_classes,), optional
+        Mean probability of each class out of fold, over its frequency.
 
     Examples
     --------
@@ -58,6 +61,7 @@ class Recalibration:
     slope: float
     shift: Array
     n: float
+    foreseen: Array | None = None
 
     def applied(self, probabilities: Array) -> Array:
         """Probabilities to impute labels from, shape (n_rows, n_classes)."""
@@ -87,12 +91,14 @@ def learn_recalibration(
         Whether to learn the slope; 1 otherwise, for linear models and for models with class
         weights, of which shifts undo most.
     """
-    slope = 1.0
+    slope, foreseen = 1.0, None
     if with_slope:
         logs = _out_of_fold_logs(fit, predict, data, n_classes, rng)
         slope = _most_likely_slope(logs, data.y, data.counts)
+        frequency = np.bincount(data.y, data.counts, minlength=n_classes)
+        foreseen = data.counts @ np.exp(logs) / np.maximum(frequency, SMALLEST)
     fitted = _logs(predict(fit(data, rng), data.x), data.n)
-    return Recalibration(slope, _matched_shift(slope * fitted, data, n_classes), data.n)
+    return Recalibration(slope, _matched_shift(slope * fitted, data, n_classes), data.n, foreseen)
 
 
 def _logs(probabilities: Array, n: float) -> Array:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from scipy.stats import norm, t
 
-from nearbayes.estimators.calibration import Calibration
+from nearbayes.draws.calibration import Calibration
 from nearbayes.report.heldout import LEVELS, HeldOut
 from nearbayes.report.rounding import counted, in_digits, percent, rounded, standard_error
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from nearbayes.draws.credible import Functional
+from nearbayes.draws.functional import Functional
 from nearbayes.metrics import log_score
 from nearbayes.report.heldout import LEVELS, HeldOut
 from nearbayes.report.rounding import counted, in_digits, percent, rounded

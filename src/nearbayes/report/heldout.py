@@ -133,7 +133,7 @@ def _uncertainty(model: Any, table: Table, draws: Array) -> tuple[Array, Array]:
         parts = model.predict_uncertainty(table)
         return parts.epistemic, parts.aleatoric
     total = model.predict(table, return_std=True)[1]
-    epistemic = model.posterior_.spread(draws).std(axis=0)
+    epistemic = model.posterior_.of_predictions(draws).adjusted("inflated").std(axis=0)
     return epistemic, np.sqrt(np.maximum(total**2 - epistemic**2, 0.0))
 
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from nearbayes.core.protocols import Rng
-from nearbayes.draws.credible import Functional
+from nearbayes.draws.functional import Functional
 from nearbayes.inspection import importance as inspected
 from nearbayes.report.heldout import LEVELS, HeldOut
 from nearbayes.report.rounding import by_level, counted, rounded
@@ -15,6 +16,11 @@ from nearbayes.report.rounding import by_level, counted, rounded
 __all__ = ["importance"]
 
 MOST_SHOWN = 15
+INTERVALS = {
+    "calibrated": "Intervals are calibrated on simulated data sets.",
+    "inflated": "Intervals are not calibrated: they are widened for the finite schedule alone.",
+    "raw": "Intervals are not calibrated: they are those of the draws.",
+}
 MOST_CORRELATED = 10
 
 
@@ -33,24 +39,34 @@ def importance(held: HeldOut, rng: Rng) -> dict[str, Any] | None:
     values = found.draws.values
     order = np.argsort(-np.abs(found.draws.mean), kind="stable")[:MOST_SHOWN]
     columns = [place[found.names[k]] for k in order]
-    top = Functional(values[:, order], found.draws.inflation)
+    top = found.draws.at(order)
     first = (np.abs(values).argmax(axis=1)[:, None] == order).mean(axis=0)
     return {
         "about": _about(held, found),
         "draws": len(values),
+        "spread": top.spread,
         "of": len(held.names),
         "feature": columns,
         "name": [held.names[j] for j in columns],
         "mean": rounded(top.mean),
         "sd": rounded(top.std),
-        "intervals": by_level(top.interval(LEVELS)),
+        "intervals": by_level(_possible(found.kind, top.interval(LEVELS))),
         "largest": rounded(first),
         "correlation": rounded(Functional(top.values[:, :MOST_CORRELATED]).correlation()),
     }
 
 
+def _possible(kind: str, bounds: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Bounds that shares of the importance can have."""
+    return np.clip(bounds, 0.0, 1.0) if kind == "feature importance" else bounds
+
+
 def _about(held: HeldOut, found: inspected.Importances) -> str:
-    """Explain how the importances are defined."""
+    """Explain how the importances are defined, and what their intervals are."""
+    return f"{_defined(held, found)} {INTERVALS[found.draws.spread]}"
+
+
+def _defined(held: HeldOut, found: inspected.Importances) -> str:
     if found.kind == "feature importance":
         return "The estimator's own feature importances, scaled to sum to 1 in every draw."
     if "coefficient" in found.kind:

@@ -1,0 +1,1 @@
+"""Coverage of intervals of functionals where the truth is known."""

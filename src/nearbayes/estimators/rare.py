@@ -1,0 +1,52 @@
+"""Rare: says when a class is predicted far too rarely for intervals of its probability to hold.
+
+A flexible learner that has seen a class a few times learns those rows by heart: out of fold, it
+gives the class a fraction of the frequency that it has. Calibrated intervals are wide in units of
+the draws' spread, but they are around a prediction that is many times too small.
+"""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+
+from nearbayes.core.data import Data
+
+__all__ = ["RareClassWarning", "warn_of_rare_classes"]
+
+TOO_SELDOM = 0.6  # of the frequency of a class, out of fold
+
+
+class RareClassWarning(UserWarning):
+    """Intervals of a class cannot be trusted, because it is predicted far too rarely."""
+
+
+def warn_of_rare_classes(algorithm: Any, data: Data) -> None:
+    """Warn of each class whose mean probability out of fold is far below its frequency.
+
+    To be called by `fit`: the warning points at the line that called it.
+
+    Parameters
+    ----------
+    algorithm : ClassifierAlgorithm
+        Prepared, so that it knows its out-of-fold predictions.
+    data : Data
+        The real rows.
+    """
+    recalibration = getattr(algorithm, "recalibration", None)
+    if recalibration is None or recalibration.foreseen is None:
+        return
+    name = type(algorithm.fitting.last).__name__
+    for label, share in zip(algorithm.classes.tolist(), recalibration.foreseen, strict=True):
+        if share < TOO_SELDOM:
+            rows = data.counts[np.asarray(data.y == label)].sum()
+            warnings.warn(
+                f"intervals of class {label!r} cannot be trusted: it has {rows:g} rows, and for "
+                f"rows that it was not fitted to, {name} predicts it {share:.2f} times as often as "
+                "it occurs, so its probability is too small nearly everywhere. Add rows of this "
+                "class, or use a simpler estimator, such as LogisticRegression.",
+                RareClassWarning,
+                stacklevel=3,
+            )

@@ -1,0 +1,109 @@
+"""Simulated: draws of simulated data sets with a known truth, to calibrate any functional."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import cloudpickle
+import numpy as np
+from numpy.typing import NDArray
+
+from nearbayes.core.engine import DrawWarning
+from nearbayes.draws.calibration import Calibration
+from nearbayes.draws.credible import reach_of
+from nearbayes.draws.functional import Functional, values_of
+from nearbayes.draws.pivots import Pivots
+
+__all__ = ["MOST_BYTES", "SimulatedSets", "pickled_size"]
+
+Array = NDArray[np.float64]
+MOST_BYTES = 200_000_000  # of all that is kept
+
+
+@dataclass(frozen=True)
+class SimulatedSets:
+    """Fitted estimators of every simulated data set, and what their truth is.
+
+    Attributes
+    ----------
+    draws : tuple of lists
+        The draws of each simulated data set, as the user knows them.
+    truth : object
+        The known truth, which predicts as a fitted estimator does.
+    learned : object, optional
+        The user's estimator fitted to many outcomes of the truth, for functionals that the truth
+        does not have: importances, coefficients, ...
+    calibration : Calibration
+        Of predictions.
+    """
+
+    draws: tuple[list[Any], ...]
+    truth: Any
+    learned: Any
+    calibration: Calibration
+
+    def calibrated(self, function: Callable[[Any], Any], functional: Functional) -> Functional:
+        """The functional with calibrated intervals; as it is, with a warning, if that fails."""
+        values, n_draws = functional.values, len(functional.values)
+        if n_draws < 2:
+            return functional
+        try:
+            simulated = np.stack([values_of(function, draws) for draws in self.draws])
+            truth = self._at_truth(function, values.shape[1:])
+            if simulated.shape[2:] != values.shape[1:]:
+                raise ValueError(f"its shape is {simulated.shape[2:]} on simulated data sets.")
+        except (ValueError, TypeError) as error:
+            warnings.warn(
+                f"intervals of this functional could not be calibrated on simulated data: {error}",
+                DrawWarning,
+                stacklevel=4,
+            )
+            return functional
+        factor = self.calibration.factor(0.9, n_draws) / reach_of(0.9, n_draws)
+        scale = functional.inflation, functional.link, functional.start
+        return replace(functional, calibration=Pivots.of(truth, simulated, factor, *scale))
+
+    def _at_truth(self, function: Callable[[Any], Any], shape: tuple[int, ...]) -> Array:
+        """The functional at the truth, or at the estimator that learned from much of it."""
+        try:
+            return _shaped(values_of(function, [self.truth])[0], shape)
+        except (ValueError, TypeError) as error:
+            if self.learned is None:
+                raise ValueError(f"it has no value at the truth ({error}).") from error
+        return _shaped(values_of(function, [self.learned])[0], shape)
+
+
+def _shaped(value: Array, shape: tuple[int, ...]) -> Array:
+    if value.shape != shape:
+        raise ValueError(f"its shape is {value.shape} at the truth, {shape} for draws.")
+    return value
+
+
+def pickled_size(objects: Sequence[Any]) -> float:
+    """Bytes that objects take when pickled, without keeping these bytes; inf if they cannot be.
+
+    Examples
+    --------
+    >>> 80_000 < pickled_size([np.zeros(10_000)]) < 81_000
+    True
+    """
+    counter = _Counter()
+    try:
+        cloudpickle.Pickler(counter, protocol=5).dump(objects)
+    except Exception:  # whatever a user's estimator raises: its draws are not kept
+        return np.inf
+    return counter.size
+
+
+class _Counter:
+    """A file that counts what is written to it."""
+
+    size = 0
+
+    def write(self, data: Any) -> int:
+        """Count bytes."""
+        self.size += memoryview(data).nbytes
+        return memoryview(data).nbytes

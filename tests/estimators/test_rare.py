@@ -1,0 +1,49 @@
+"""A class that is predicted far too rarely is warned of, and no other."""
+
+import warnings
+
+import numpy as np
+import pytest
+from sklearn.linear_model import LogisticRegression
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.tree import DecisionTreeClassifier
+
+import nearbayes as nb
+
+RNG = np.random.default_rng(0)
+X = RNG.normal(size=(400, 4))
+RARE = np.where(np.arange(400) < 6, "rare", "usual")
+RUN = {"n_draws": 3, "n_refits": 1, "calibration": None, "random_state": 0, "progress": False}
+
+
+def raised(estimator, y):
+    with warnings.catch_warnings(record=True) as found:
+        warnings.simplefilter("always")
+        nb.PosteriorClassifier(estimator, **RUN).fit(X, y)
+    return [each for each in found if each.category is nb.RareClassWarning]
+
+
+class NeverRare(KNeighborsClassifier):
+    """Learns rows by heart: new rows have a class with too few neighbours next to never."""
+
+    def predict_proba(self, X):
+        return super().predict_proba(X) ** 8
+
+
+def test_a_class_learned_by_heart_is_warned_of_at_the_line_of_the_user():
+    (found,) = raised(NeverRare(20), RARE)
+    text = str(found.message)
+    assert "class 'rare' cannot be trusted: it has 6 rows" in text
+    assert "NeverRare predicts it 0." in text
+    assert "use a simpler estimator" in text
+    assert found.filename == __file__
+    assert issubclass(nb.RareClassWarning, UserWarning)
+
+
+@pytest.mark.parametrize("estimator", [LogisticRegression(), DecisionTreeClassifier(max_depth=2)])
+def test_a_rare_class_that_is_predicted_as_often_as_it_occurs_is_not(estimator):
+    assert raised(estimator, RARE) == []
+
+
+def test_frequent_classes_are_not():
+    assert raised(NeverRare(20), np.where(X[:, 0] > 0, "rare", "usual")) == []
