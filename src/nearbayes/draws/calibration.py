@@ -52,7 +52,8 @@ class Calibration:
     n_draws : int
         Draws per simulated data set.
     inflation : float
-        What intervals are widened by without calibration (App. C).
+        Least factor beside that of the draws alone: the correction for truncation (App. C), or 1
+        where draws start at random.
     seconds : float
         What the simulation took.
     pooled : array of shape () or (n_outputs,)

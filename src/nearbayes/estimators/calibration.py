@@ -140,7 +140,8 @@ def calibrated(
         tuple(ratios(each.error, each.variance, pooled) for each in seen),
         posterior.link,
         n_draws,
-        posterior.inflation,
+        # where draws start at random, the correction for truncation is conservative (App. C)
+        1.0 if chunks.traits.randomised else posterior.inflation,
         spent + sum(each.seconds for each in done),
         pooled,
         start,

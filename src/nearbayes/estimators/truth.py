@@ -30,6 +30,7 @@ from nearbayes.core.seeds import integer_seed
 from nearbayes.core.tables import Table, as_table
 from nearbayes.estimators.known import as_fitted
 from nearbayes.fits.smooth_trees_fit import SmoothTreesFit
+from nearbayes.learners.smooth_trees import SmoothTreesClassifier, SmoothTreesRegressor
 from nearbayes.predictives.noise import (
     GaussianNoise,
     HeteroscedasticNoise,
@@ -48,6 +49,7 @@ WORSE = 0.25  # standard errors by which fewer rounds may be worse than the best
 MORE_ROUNDS = 1.1  # all rows carry a few more rounds than four fifths of them
 N_TWICED, STEP = 8, 0.5
 LEAST_NOISE = 0.3  # of the variance of residuals
+SMALLEST_SHARE = 1e-3  # of the mean of outcomes that are positive
 UNSEEN = -20.0  # score of a class that a fit has not seen
 
 
@@ -132,6 +134,56 @@ class Reference:
         return as_fitted(replace(self, noise=None), self.trees, labels)
 
 
+@dataclass(frozen=True)
+class TunedLearner:
+    """The default learner, tuned on the real rows, with outcomes around it as the algorithm's.
+
+    For algorithms that are not estimators refitted from scratch, such as networks: their own first
+    fit is smooth, or random, and data simulated from it are too easy for them.
+
+    Attributes
+    ----------
+    learner : fitted estimator
+    algorithm : ChunkAlgorithm
+    first : object
+        The first fit, which knows the noise.
+    """
+
+    learner: Any
+    algorithm: ChunkAlgorithm
+    first: Any
+    words: str = "boosted trees and a smooth model, blended and tuned by cross-validation"
+
+    def values(self, x: Table) -> Array:
+        """The function, or class probabilities, at each row."""
+        if self.algorithm.traits.classes is not None:
+            return np.asarray(self.learner.predict_proba(x), dtype=np.float64)
+        found = np.asarray(self.learner.predict(x), dtype=np.float64)
+        positive = self.algorithm.traits.link == "log"
+        return np.maximum(found, SMALLEST_SHARE * found.mean()) if positive else found
+
+    def sample(self, x: Table, rng: Rng) -> NDArray[Any]:
+        """Outcomes around the function, or labels by the probabilities."""
+        values, rows = self.values(x), Rows.every(as_table(x))
+        classes = self.algorithm.traits.classes
+        if classes is not None:
+            return np.asarray(classes[CategoricalPredictive(values).sample(rows, rng)])
+        (predictive,) = self.algorithm.predictives([self.first], x)
+        return np.asarray(predictive.moved(values).sample(rows, rng))
+
+    def as_estimator(self, labels: NDArray[Any] | None) -> Any:
+        """The fitted learner."""
+        return self.learner
+
+    @classmethod
+    def fitted(cls, algorithm: ChunkAlgorithm, first: Any, data: Data, rng: Rng) -> TunedLearner:
+        """Tune and fit the learner to the real rows."""
+        several = algorithm.traits.classes is not None
+        kind = SmoothTreesClassifier if several else SmoothTreesRegressor
+        learner = kind(random_state=integer_seed(rng))
+        return cls(learner.fit(data.x, data.y, data.count), algorithm, first)
+
+
 def likely_truth(algorithm: ChunkAlgorithm, first: Any, data: Data, rng: Rng) -> Truth:
     """A reference where the learner is flexible and trees can be fitted, else the first fit.
 
@@ -157,6 +209,8 @@ def likely_truth(algorithm: ChunkAlgorithm, first: Any, data: Data, rng: Rng) ->
             plain.learned, GaussianNoise | ResidualNoise | HeteroscedasticNoise
         ):
             return _reference(data, None, plain.learned, rng)
+        if plain is algorithm:
+            return TunedLearner.fitted(algorithm, first, data, rng)
     except (TypeError, ValueError) as error:  # a table that these trees do not take
         why = " ".join(str(error).split())[:100]
         return FirstFit(algorithm, first, f"the first fit, as trees do not take this table ({why})")
