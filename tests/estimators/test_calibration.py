@@ -201,6 +201,7 @@ def from_the_first_fit(monkeypatch):
     )
 
 
+@pytest.mark.filterwarnings("ignore::nearbayes.estimators.rare.RareClassWarning")
 @pytest.mark.usefixtures("from_the_first_fit")
 def test_draws_are_kept_if_no_set_can_be_simulated():
     model = nb.PosteriorClassifier(Certain(), method="bootstrap", **FEW)
