@@ -4,7 +4,7 @@ VENV   ?= .venv
 BIN    := $(VENV)/bin
 READY  := $(VENV)/.ready
 
-.PHONY: setup demo test lint test-install test-slow test-autogluon bench experiments clean
+.PHONY: setup setup-torch demo test lint test-install test-slow test-autogluon bench experiments clean
 
 setup: $(READY)
 
@@ -20,6 +20,12 @@ demo: $(READY)       ## real data, base model against bagging against nearbayes,
 
 test: $(READY)       ## unit, contract, fault and fast statistical tests, and every docstring example
 	$(BIN)/python -m pytest -n 2 --dist worksteal
+
+# Not part of the setup, as PyTorch brings gigabytes of CUDA on most machines. Without it, its tests
+# are skipped.
+TORCH ?= torch==2.13.0
+setup-torch: $(READY)  ## PyTorch in the environment of the tests
+	$(BIN)/python -m pip install --quiet '$(TORCH)'
 
 lint: $(READY)       ## style, types
 	$(BIN)/ruff check .

@@ -14,7 +14,7 @@ from nearbayes.cli.app import run
 from nearbayes.cli.modelfile import ModelFile
 from nearbayes.cli.table_files import read_table
 
-MODELS = ["blend", "hist", "xgboost", "lightgbm", "forest", "linear", "gp"]
+MODELS = ["blend", "hist", "xgboost", "lightgbm", "forest", "linear", "gp", "mlp"]
 TASKS = ["classification", "regression"]
 MARKUP = "[red]bold[/] :apple: \x1b[31m \\n"
 

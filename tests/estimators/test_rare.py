@@ -40,9 +40,21 @@ def test_a_class_learned_by_heart_is_warned_of_at_the_line_of_the_user():
     assert issubclass(nb.RareClassWarning, UserWarning)
 
 
-@pytest.mark.parametrize("estimator", [LogisticRegression(), DecisionTreeClassifier(max_depth=2)])
-def test_a_rare_class_that_is_predicted_as_often_as_it_occurs_is_not(estimator):
-    assert raised(estimator, RARE) == []
+def test_a_rare_class_of_a_linear_model_is_not():
+    assert raised(LogisticRegression(), RARE) == []
+
+
+@pytest.mark.parametrize("rows", [6, 19, 20])
+def test_few_rows_of_a_rare_class_are_warned_of_for_flexible_learners(rows):
+    y = np.where(np.arange(800) < rows, "rare", "usual")
+    table = np.random.default_rng(1).normal(size=(800, 4))
+    table[:rows] += 3  # easy to find
+    with warnings.catch_warnings(record=True) as found:
+        warnings.simplefilter("always")
+        nb.PosteriorClassifier(DecisionTreeClassifier(max_depth=2), **RUN).fit(table, y)
+    texts = [str(each.message) for each in found if each.category is nb.RareClassWarning]
+    assert len(texts) == (rows < 20)
+    assert all("too few for DecisionTreeClassifier" in text for text in texts)
 
 
 def test_frequent_classes_are_not():

@@ -26,7 +26,7 @@ from nearbayes.learners.smooth_trees import SmoothTreesClassifier, SmoothTreesRe
 
 __all__ = ["ModelName", "as_numbers", "make_estimator"]
 
-ModelName = Literal["blend", "hist", "xgboost", "lightgbm", "forest", "linear", "gp"]
+ModelName = Literal["blend", "hist", "xgboost", "lightgbm", "forest", "linear", "gp", "mlp"]
 MOST_ROWS_OF_GP = 2_000
 
 
@@ -35,7 +35,7 @@ def make_estimator(name: ModelName, task: Task, n_rows: int) -> Any:
 
     Parameters
     ----------
-    name : "blend", "hist", "xgboost", "lightgbm", "forest", "linear" or "gp"
+    name : "blend", "hist", "xgboost", "lightgbm", "forest", "linear", "gp" or "mlp"
     task : "classification" or "regression"
     n_rows : int
         Number of training rows.
@@ -45,8 +45,11 @@ def make_estimator(name: ModelName, task: Task, n_rows: int) -> Any:
             f"--model gp supports at most {MOST_ROWS_OF_GP} rows, got {n_rows}: use another model, "
             "such as blend."
         )
-    if name in ("xgboost", "lightgbm") and find_spec(name) is None:
-        raise UsageError(f"--model {name} needs the package: pip install 'nearbayes[{name}]'.")
+    needed, extra = NEEDED.get(name, ((), ""))
+    if any(find_spec(package) is None for package in needed):
+        raise UsageError(
+            f"--model {name} needs the package {needed[0]}: pip install 'nearbayes[{extra}]'."
+        )
     return MODELS[name](task == "classification")
 
 
@@ -90,6 +93,12 @@ def _gp(classifies: bool) -> Any:
     return make_pipeline(as_numbers(), GaussianProcessRegressor(kernel, normalize_y=True))
 
 
+def _mlp(classifies: bool) -> Any:
+    from nearbayes.neural.perceptrons import MLPClassifier, MLPRegressor
+
+    return MLPClassifier() if classifies else MLPRegressor()
+
+
 def as_numbers() -> ColumnTransformer:
     """Impute and scale numbers, one-hot encode categories (missing is a category of its own)."""
     numbers: Pipeline = make_pipeline(SimpleImputer(strategy="median"), StandardScaler())
@@ -110,4 +119,10 @@ MODELS: dict[ModelName, Callable[[bool], Any]] = {
     "forest": _forest,
     "linear": _linear,
     "gp": _gp,
+    "mlp": _mlp,
+}
+NEEDED: dict[ModelName, tuple[tuple[str, ...], str]] = {
+    "xgboost": (("xgboost",), "xgboost"),
+    "lightgbm": (("lightgbm",), "lightgbm"),
+    "mlp": (("jax", "equinox", "optax"), "jax"),
 }

@@ -52,8 +52,8 @@ class Calibration:
     n_draws : int
         Draws per simulated data set.
     inflation : float
-        Least factor beside that of the draws alone: the correction for truncation (App. C), or 1
-        where draws start at random.
+        The correction for truncation (App. C), or 1 where draws start at random; its root is the
+        least factor beside that of the draws alone.
     seconds : float
         What the simulation took.
     pooled : array of shape () or (n_outputs,)
@@ -83,13 +83,14 @@ class Calibration:
         """Standard deviations on either side of the mean that cover the truth so often.
 
         A standard deviation of few draws is itself uncertain, which makes ratios large now and
-        then; as with Student's t, that is taken out for a posterior of `n_draws` draws. Never
-        less than without calibration.
+        then; as with Student's t, that is taken out for a posterior of `n_draws` draws. The
+        few simulated sets may all happen to be easy, so the factor is at least that of the draws
+        with half of the correction for truncation, on the scale of logarithms.
         """
         draws = self.n_draws if n_draws is None else n_draws
         ours, theirs = reach_of(coverage, draws), reach_of(coverage, self.n_draws)
         seen = np.quantile(np.concatenate(self.ratios), coverage) * np.sqrt(ours / theirs)
-        return float(max(seen, ours * self.inflation))
+        return float(max(seen, ours * np.sqrt(self.inflation)))
 
     def error(self, coverage: float) -> float:
         """Standard error of `factor`, from its spread over simulated data sets."""

@@ -167,7 +167,9 @@ def _learned(algorithm: Any, truth: Truth, data: Data, rng: Rng) -> Any:
     again, many = algorithm.simulate(
         lambda x: truth.sample(x, rng), data.select(np.tile(np.arange(n), times))
     )
-    if classes is not None:
+    if classes is not None:  # evaluation sets have class labels again
+        fitting, labels = again.fitting.for_classes(classes)
+        again = replace(again, fitting=fitting, labels=labels)  # type: ignore[arg-type]
         many = replace(many, y=np.searchsorted(classes, many.y))
     try:
         return again.reveal(again.fit(many, rng))

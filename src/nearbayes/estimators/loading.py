@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
 
-from nearbayes.algorithms.estimators import ClassifierAlgorithm
 from nearbayes.core import inputs
 from nearbayes.core.posterior import Posterior
 from nearbayes.core.schedule import Schedule
@@ -102,7 +101,7 @@ def _model_of(manifest: Record, read: Read, trusted: Collection[str]) -> Model |
     if "schedule_scores" in manifest:
         model.schedule_scores_ = manifest.numbers("schedule_scores", low=-1e300)
     classifies = isinstance(model, PosteriorClassifier)
-    if isinstance(model.posterior_.algorithm, ClassifierAlgorithm) != classifies:
+    if (getattr(model.posterior_.algorithm, "classes", None) is not None) != classifies:
         raise FileRefused(f"its draws are not those of a {type(model).__name__}.")
     if classifies:
         model.classes_ = model.posterior_.algorithm.classes

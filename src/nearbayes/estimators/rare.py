@@ -17,6 +17,7 @@ from nearbayes.core.data import Data
 __all__ = ["RareClassWarning", "warn_of_rare_classes"]
 
 TOO_SELDOM = 0.6  # of the frequency of a class, out of fold
+FEW, RARE = 20, 0.05  # rows of a class, and their share of all
 
 
 class RareClassWarning(UserWarning):
@@ -24,7 +25,7 @@ class RareClassWarning(UserWarning):
 
 
 def warn_of_rare_classes(algorithm: Any, data: Data) -> None:
-    """Warn of each class whose mean probability out of fold is far below its frequency.
+    """Warn of classes with few rows, or a mean probability far below their frequency out of fold.
 
     To be called by `fit`: the warning points at the line that called it.
 
@@ -40,13 +41,19 @@ def warn_of_rare_classes(algorithm: Any, data: Data) -> None:
         return
     name = type(algorithm.fitting.last).__name__
     for label, share in zip(algorithm.classes.tolist(), recalibration.foreseen, strict=True):
+        rows = data.counts[np.asarray(data.y == label)].sum()
+        why = ""
         if share < TOO_SELDOM:
-            rows = data.counts[np.asarray(data.y == label)].sum()
+            why = (
+                f" and for rows that it was not fitted to, {name} predicts it {share:.2f} times as "
+                "often as it occurs, so its probability is too small nearly everywhere."
+            )
+        elif rows < FEW and rows < RARE * data.n:
+            why = f" too few for {name} to tell what they have in common from chance."
+        if why:
             warnings.warn(
-                f"intervals of class {label!r} cannot be trusted: it has {rows:g} rows, and for "
-                f"rows that it was not fitted to, {name} predicts it {share:.2f} times as often as "
-                "it occurs, so its probability is too small nearly everywhere. Add rows of this "
-                "class, or use a simpler estimator, such as LogisticRegression.",
+                f"intervals of class {label!r} cannot be trusted: it has {rows:g} rows,{why} Add "
+                "rows of this class, or use a simpler estimator, such as LogisticRegression.",
                 RareClassWarning,
                 stacklevel=3,
             )

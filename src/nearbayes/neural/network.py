@@ -153,7 +153,8 @@ class EquinoxNetwork(Network):
     Parameters
     ----------
     make : callable
-        ``make(key)`` gives the module. Its parameters start at its own values; the prior of a
+        ``make(key)`` gives the module. Its parameters are its floating-point arrays of JAX, not
+        those of NumPy, which stay what they are. They start at its own values; the prior of a
         weight (two axes or more) has standard deviation 1 / sqrt(fan in), that of others 0.2.
     """
 
@@ -165,7 +166,7 @@ class EquinoxNetwork(Network):
 
     def init(self, key: Any) -> Any:
         """The module's own start."""
-        return ravel_pytree(eqx.filter(self.make(key), eqx.is_inexact_array))[0]
+        return ravel_pytree(eqx.filter(self.make(key), _is_parameter))[0]
 
 
 @dataclass(frozen=True)
@@ -182,7 +183,7 @@ class _Structure:
 def _structure(network: Network) -> _Structure:
     with computing_in("float32"):
         module = network.modules(jax.random.key(0))
-    arrays, fixed = eqx.partition(module, eqx.is_inexact_array)
+    arrays, fixed = eqx.partition(module, _is_parameter)
     _, unravel = ravel_pytree(arrays)
     named = jax.tree_util.tree_leaves_with_path(arrays)
     # weights and biases start around 0; the scale of a LayerNorm starts around 1
@@ -195,6 +196,11 @@ def _structure(network: Network) -> _Structure:
         np.concatenate(prior).astype(np.float32),
         np.concatenate(last),
     )
+
+
+def _is_parameter(leaf: Any) -> bool:
+    """Arrays of JAX are trained; those of NumPy, such as frozen features, are not."""
+    return isinstance(leaf, jax.Array) and bool(jnp.issubdtype(leaf.dtype, jnp.inexact))
 
 
 def _is_scale(path: Any) -> bool:
