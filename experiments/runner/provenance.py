@@ -30,7 +30,7 @@ PACKAGES = (  # what can change a measurement, under the name that pip knows it 
     *("numpy", "scipy", "pandas", "pyarrow", "scikit-learn", "joblib", "threadpoolctl"),
     *("narwhals", "scoringrules", "xgboost", "xgboost-cpu", "lightgbm", "catboost", "ngboost"),
     *("mapie", "quantile-forest", "stochtree", "crepes", "autogluon.tabular", "autogluon.core"),
-    *("jax", "jaxlib", "optax", "tinygp", "scikit-posthocs"),
+    *("jax", "jaxlib", "equinox", "optax", "tinygp", "torch", "laplace-torch", "scikit-posthocs"),
 )
 
 

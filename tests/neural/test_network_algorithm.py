@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import nearbayes as nb
-from nearbayes.core.data import Blocks, Rows
+from nearbayes.core.data import Blocks, Data, Rows
 from nearbayes.core.seeds import Seeds
 from nearbayes.neural.network import MLP, EquinoxNetwork
 from nearbayes.neural.network_algorithm import CHUNK, NetworkAlgorithm, NetworkModels
@@ -218,6 +218,16 @@ def test_anchored_with_noise_on_y_has_more_spread():
         for each in (False, True)
     )
     assert noisy.predict(X).std(axis=0).mean() > plain.predict(X).std(axis=0).mean()
+
+
+def test_the_noise_of_anchored_networks_is_learned_without_the_pull_of_the_prior():
+    algorithm, data = NetworkAlgorithm(SMALL, max_passes=300), Data.of(X, Y)
+    plain, anchored = (
+        each.prepare(data, np.random.default_rng(0))[0]
+        for each in (algorithm, algorithm.for_method("anchored"))
+    )
+    assert anchored.noise == plain.noise
+    assert len(anchored.stopping.curve) != len(plain.stopping.curve)  # its passes are its own
 
 
 def test_a_posterior_of_the_prior_is_refused_elsewhere():

@@ -179,28 +179,39 @@ class NetworkAlgorithm(ChunkAlgorithm):
 
     def _stopped(self, data: Data, rng: Rng) -> Self:
         """Choose the number of passes and the noise by left-out rows."""
+        found = self._looked(data, rng, self._refit_optimiser)
+        noise = self.outcomes.noise(found.outputs, data.y, data.counts)
+        known = replace(self, stopping=found, noise=noise)
+        if self.prior is None or self.n_passes is not None:
+            return known
+        # the noise is the weight of the prior, around which training takes longer
+        longer = known._looked(data, rng, known._first_optimiser, around_starts=True)
+        return replace(known, stopping=longer)
+
+    def _looked(
+        self, data: Data, rng: Rng, optimiser: Optimiser, around_starts: bool = False
+    ) -> Stopping:
+        """Train on parts of the real rows, and look at the others."""
         streams = [np.random.default_rng(seed) for seed in rng.integers(2**63, size=CHUNK)]
         keys = keys_of(streams)
         examples = self._examples([data] * CHUNK)
-        network, loss = self._network, self.outcomes.loss
+        network, loss, batches = self._network, self.outcomes.loss, self._batches
+        starts = starts_of(network, keys)
+        centre = starts if around_starts else None
 
         def train(seen: Examples, fits: Fits, done: int, n_passes: int) -> Fits:
             seeds = folded(keys, done)
-            return trained(
-                network, loss, self._first_optimiser, self._batches, seen, fits, seeds, n_passes
-            )
+            return trained(network, loss, optimiser, batches, seen, fits, seeds, n_passes, centre)
 
-        found = chosen_passes(
+        return chosen_passes(
             train,
             lambda parameters: outputs_of(network, parameters, examples.x),
             partial(losses_of, loss),
             examples,
             held_out(CHUNK, len(data.y), rng),
-            starts_of(network, keys),
+            starts,
             self.max_passes if self.n_passes is None else self.n_passes,
         )
-        noise = self.outcomes.noise(found.outputs, data.y, data.counts)
-        return replace(self, stopping=found, noise=noise)
 
     @property
     def _network(self) -> Network:

@@ -1,0 +1,1 @@
+"""Predictions of networks with their uncertainty, on nine UCI data sets."""

@@ -1,0 +1,1 @@
+"""Coverage of intervals of a network's regression function where the truth is known."""
