@@ -341,4 +341,6 @@ def example() -> tuple[MLPClassifier, Data]:
     """A classifier of the default size that is trained for a short time, and data for it."""
     rng = np.random.default_rng(7)
     X = rng.normal(size=(60, 3))
-    return MLPClassifier(n_passes=10), Data.of(X, np.where(X[:, 0] + rng.normal(size=60) > 0, "a", "b"))
+    return MLPClassifier(n_passes=10), Data.of(
+        X, np.where(X[:, 0] + rng.normal(size=60) > 0, "a", "b")
+    )
