@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from experiments.neural_truths.experiment import KINDS, N_ROWS
+from experiments.neural_truths.experiment import KINDS, N_ROWS, NeuralTruths
 from experiments.neural_truths.methods import ENSEMBLE, GAUSS_NEWTON, MARTINGALE, METHODS
 from experiments.neural_truths.truths import TRUTHS
 from experiments.runner.records import Records
@@ -59,8 +59,17 @@ def _what_was_done(frame: pd.DataFrame) -> str:
         f"Made by `python -m experiments.neural_truths tables`: {len(frame)} measurements, "
         f"commits {', '.join(sorted(frame['commit'].unique()))}; {N_ROWS} rows, "
         f"{counts.min()} to {counts.max()} data sets of every truth and method. Intervals at 500 "
-        "new points."
+        f"new points.{_what_is_missing(frame, int(counts.min()))}"
     )
+
+
+def _what_is_missing(frame: pd.DataFrame, fewest: int) -> str:
+    """A sentence for a run that is not complete, whose goals are not settled yet."""
+    missing = [name for name in METHODS if name not in set(frame["method"])]
+    if fewest >= NeuralTruths.n_splits and not missing:
+        return ""
+    said = f" Not measured yet: {', '.join(missing)}." if missing else ""
+    return f" **Partial**: {fewest} of {NeuralTruths.n_splits} data sets are complete.{said}"
 
 
 def _goals(frame: pd.DataFrame) -> pd.DataFrame:

@@ -85,4 +85,5 @@ def test_the_report_says_which_goals_are_met(run, tmp_path):
     assert "3 of 4 (not linear) | every truth | not met |" in text
     assert "smooth 1.00, linear 1.50" in text
     assert text.count("| not met |") == 2
+    assert "**Partial**: 2 of 10 data sets are complete." in text
     assert "## Provenance" in text
