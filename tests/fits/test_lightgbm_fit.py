@@ -365,6 +365,7 @@ def test_draws_that_fall_back(options):
 # Whatever the data and the machine do.
 
 
+@pytest.mark.filterwarnings("ignore::nearbayes.estimators.rare.RareClassWarning")
 def test_a_class_lost_in_a_sample_is_known_all_the_same():
     y = np.where(np.arange(N) < 2, 2, TWO)
     fitting, labels = LightGBMFit(LGBMClassifier(**SMALL)).for_classes(np.arange(3))

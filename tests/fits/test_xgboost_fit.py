@@ -484,6 +484,7 @@ def test_every_method(make, method):
     assert predictions.std(axis=0).max() > 0.01
 
 
+@pytest.mark.filterwarnings("ignore::nearbayes.estimators.rare.RareClassWarning")
 @pytest.mark.parametrize("options", [{}, {"subsample": 0.9}], ids=["counts", "rows"])
 @pytest.mark.parametrize("rare", [0, 1, 2])
 def test_a_class_that_a_bootstrap_sample_lost(rare, options):

@@ -123,7 +123,7 @@ def fit(
     stopped, bagging = _calibrated_and_compared(model, rows, work)
     settings |= {"n_refits": model.n_refits, "stopped": stopped}
     made = ModelFile(model, schema, settings, held_out, bagging)
-    made.write(output)
+    made.write(output, simulated=options.budget is None)
     return made
 
 

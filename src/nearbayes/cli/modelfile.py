@@ -45,8 +45,12 @@ class ModelFile:
     held_out: pd.DataFrame | None = None
     bagging: Any = None
 
-    def write(self, path: Path) -> Path:
-        """Write everything to one file."""
+    def write(self, path: Path, simulated: bool = True) -> Path:
+        """Write everything to one file.
+
+        Without the `simulated` sets, which take seconds to write, `explain` shows intervals that
+        are not calibrated, and says so.
+        """
         about = {"schema": self.schema.to_json(), "settings": self.settings}
         attached = {ABOUT: json.dumps(about).encode()}
         if self.held_out is not None:
@@ -54,7 +58,7 @@ class ModelFile:
         if self.bagging is not None:
             with TemporaryDirectory() as folder:
                 attached[BAGGING] = self.bagging.save(Path(folder) / BAGGING).read_bytes()
-        return Path(self.model.save(path, attachments=attached, simulated=True))
+        return Path(self.model.save(path, attachments=attached, simulated=simulated))
 
     @classmethod
     def read(cls, path: Path) -> ModelFile:
