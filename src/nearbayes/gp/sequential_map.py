@@ -150,9 +150,13 @@ class RandomFeatureGP(ChunkAlgorithm):
 
     def for_method(self, method: str) -> RandomFeatureGP:
         """Around draws of the prior it is an anchored ensemble."""
-        if method == "anchored" and self.initial == "prior":
-            return self
-        return super().for_method(method)
+        if method != "anchored":
+            return super().for_method(method)
+        if self.initial != "prior":
+            raise TypeError(
+                f"anchored needs draws of the prior: initial='prior', got {self.initial!r}."
+            )
+        return self
 
     @property
     def weight(self) -> float:
