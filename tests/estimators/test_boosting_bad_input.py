@@ -137,6 +137,7 @@ def test_no_column_with_values_gives_one_prediction_for_all(library, task):
     assert (predictions == predictions[:, :1]).all()
 
 
+@pytest.mark.filterwarnings("ignore::nearbayes.estimators.rare.RareClassWarning")
 @every_library
 @pytest.mark.parametrize("method", ["bootstrap", "parametric_bootstrap"])
 @pytest.mark.parametrize("rare", [0, 1, 2])

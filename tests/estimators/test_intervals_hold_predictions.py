@@ -65,4 +65,4 @@ def test_uncertainty_and_intervals_tell_one_story():
     found = model.predict_uncertainty(X)
     np.testing.assert_allclose(found.epistemic, total - entropy(spread, axis=2).mean(axis=0))
     raw = entropy(draws.mean(axis=0), axis=1) - entropy(draws, axis=2).mean(axis=0)
-    assert found.epistemic.mean() > 2 * raw.mean()
+    assert found.epistemic.mean() > 1.2 * raw.mean()  # spread as far as intervals reach
