@@ -29,7 +29,8 @@ FULL_SETTINGS = "full_settings.json"
 PACKAGES = (  # what can change a measurement, under the name that pip knows it by
     *("numpy", "scipy", "pandas", "pyarrow", "scikit-learn", "joblib", "threadpoolctl"),
     *("narwhals", "scoringrules", "xgboost", "xgboost-cpu", "lightgbm", "catboost", "ngboost"),
-    *("mapie", "quantile-forest", "stochtree", "crepes", "autogluon.tabular", "autogluon.core"),
+    *("mapie", "quantile-forest", "stochtree", "hessboost", "crepes"),
+    *("autogluon.tabular", "autogluon.core"),
     *("jax", "jaxlib", "equinox", "optax", "tinygp", "torch", "laplace-torch", "scikit-posthocs"),
 )
 

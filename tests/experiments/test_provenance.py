@@ -19,7 +19,11 @@ from experiments.runner.records import Unit
 import nearbayes
 
 EXPERIMENTS = Path(__file__).parents[2] / "experiments"
-OTHER_NAMES = {"sklearn": "scikit-learn", "autogluon": "autogluon.tabular"}
+OTHER_NAMES = {
+    "laplace": "laplace-torch",
+    "sklearn": "scikit-learn",
+    "autogluon": "autogluon.tabular",
+}
 NO_MATTER = {"matplotlib", "nearbayes", "experiments"}  # nearbayes is there of its own
 
 
