@@ -36,7 +36,6 @@ ESTIMATORS: dict[str, type[Any]] = {
     "MLPClassifier": MLPClassifier,
     "MLPRegressor": MLPRegressor,
 }
-MOST_PARAMETERS = 10**8
 
 
 def dump(model: Any, members: Members) -> dict[str, Any]:

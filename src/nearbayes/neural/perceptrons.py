@@ -6,6 +6,7 @@ train together, and are refitted by the proximal Bregman objective (`network_alg
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from functools import partial
 from typing import Any, Literal, Self
 
@@ -39,8 +40,9 @@ Array = NDArray[Any]
 class _Perceptron(BaseEstimator):  # type: ignore[misc]
     """Shared by the classifier and the regressor."""
 
+    @abstractmethod
     def _outcomes(self) -> Outcomes:
-        raise NotImplementedError
+        """What y is, as configured."""
 
     def algorithm(self) -> NetworkAlgorithm:
         """The algorithm with the settings of the estimator, checked."""
