@@ -1,5 +1,6 @@
 import numpy as np
 import pytest
+from lightgbm import LGBMClassifier
 from sklearn.dummy import DummyClassifier
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.linear_model import LinearRegression, LogisticRegression, Ridge, RidgeCV
@@ -7,6 +8,7 @@ from sklearn.mixture import BayesianGaussianMixture, GaussianMixture
 from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KernelDensity
 from sklearn.svm import LinearSVC
+from xgboost import XGBClassifier
 
 import nearbayes as nb
 from nearbayes.algorithms.estimators import (
@@ -216,3 +218,18 @@ def test_a_posterior_of_weighted_observations_stays_where_the_weights_are(seed):
     posterior = nb.martingale_posterior(algorithm, data, n_draws=50, random_state=seed)
     mean = posterior.apply(lambda mixture: mixture.means_[0, 0])
     assert abs(mean.mean - 1.0) < 4 * mean.mc_error
+
+
+@pytest.mark.parametrize(
+    "estimator",
+    [
+        XGBClassifier(n_estimators=5, early_stopping_rounds=2),
+        LGBMClassifier(n_estimators=5, early_stopping_round=2, verbosity=-1),
+    ],
+)
+def test_probabilities_of_a_fit_that_real_rows_stop_are_taken_as_they_are(estimator):
+    stopped = ClassifierAlgorithm.of(estimator, eval_set=[(X, Y > 0)])
+    assert stopped.prepare(Data.of(X, Y > 0), rng())[0].recalibration is None
+    name = next(name for name in estimator.get_params() if name.startswith("early_stopping_round"))
+    never = ClassifierAlgorithm.of(estimator.set_params(**{name: 0}))
+    assert never.prepare(Data.of(X, Y > 0), rng())[0].recalibration is not None

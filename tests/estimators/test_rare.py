@@ -7,6 +7,7 @@ import pytest
 from sklearn.linear_model import LogisticRegression
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.tree import DecisionTreeClassifier
+from xgboost import XGBClassifier
 
 import nearbayes as nb
 
@@ -59,3 +60,11 @@ def test_few_rows_of_a_rare_class_are_warned_of_for_flexible_learners(rows):
 
 def test_frequent_classes_are_not():
     assert raised(NeverRare(20), np.where(X[:, 0] > 0, "rare", "usual")) == []
+
+
+def test_few_rows_are_warned_of_where_early_stopping_looks_at_no_folds():
+    stopped = XGBClassifier(n_estimators=20, early_stopping_rounds=2)
+    with pytest.warns(nb.RareClassWarning, match="too few for XGBClassifier"):
+        nb.PosteriorClassifier(stopped, **RUN).fit(
+            X, 1 * (RARE == "rare"), eval_set=[(X, RARE == "rare")]
+        )

@@ -98,9 +98,13 @@ class ClassifierAlgorithm(Algorithm):
         return prepared._recalibrated(coded, rng), coded
 
     def _recalibrated(self, data: Data, rng: Rng) -> ClassifierAlgorithm:
-        """Learn from which probabilities to impute labels, where those of a fit may mislead."""
+        """Learn from which probabilities to impute labels, where those of a fit may mislead.
+
+        A fit that real rows stop is not over-confident: correcting it made predictions worse.
+        """
         weighted = self.fitting.has_class_weights
-        if not (self.fitting.traits.calibrate or weighted):
+        trusted = self.fitting.stops_on_real_rows or not self.fitting.traits.calibrate
+        if trusted and not weighted:
             return self
         learned = learn_recalibration(
             self.fit,
@@ -108,7 +112,7 @@ class ClassifierAlgorithm(Algorithm):
             data,
             len(self.classes),  # type: ignore[arg-type]
             rng,
-            with_slope=self.fitting.traits.calibrate and not weighted,
+            with_slope=not weighted,
         )
         return replace(self, recalibration=learned)
 

@@ -36,11 +36,11 @@ def warn_of_rare_classes(algorithm: Any, data: Data) -> None:
     data : Data
         The real rows.
     """
-    recalibration = getattr(algorithm, "recalibration", None)
-    if recalibration is None or recalibration.foreseen is None:
+    fitting = getattr(algorithm, "fitting", None)
+    if fitting is None or not fitting.traits.calibrate:
         return
-    name = type(algorithm.fitting.last).__name__
-    for label, share in zip(algorithm.classes.tolist(), recalibration.foreseen, strict=True):
+    name = type(fitting.last).__name__
+    for label, share in zip(algorithm.classes.tolist(), _foreseen(algorithm), strict=True):
         rows = data.counts[np.asarray(data.y == label)].sum()
         why = ""
         if share < TOO_SELDOM:
@@ -57,3 +57,11 @@ def warn_of_rare_classes(algorithm: Any, data: Data) -> None:
                 RareClassWarning,
                 stacklevel=3,
             )
+
+
+def _foreseen(algorithm: Any) -> Any:
+    """Mean probability of each class out of fold, over its frequency; 1 where nobody looked."""
+    learned = algorithm.recalibration
+    if learned is None or learned.foreseen is None:
+        return np.ones(len(algorithm.classes))
+    return learned.foreseen

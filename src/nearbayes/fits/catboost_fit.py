@@ -30,6 +30,7 @@ from nearbayes.fits.targets import class_codes, with_every_class
 
 __all__ = ["CatBoostFit"]
 
+PATIENCE = ("early_stopping_rounds", "od_wait", "od_pval")
 LEAF_SIZES = ("min_data_in_leaf", "min_child_samples")
 PROBABILITIES = ("Logloss", "CrossEntropy", "MultiClass", "MultiClassOneVsAll")
 # Losses whose prediction is not one number in the middle of the outcomes.
@@ -71,7 +72,7 @@ class CatBoostFit(EstimatorFit):
     """
 
     def __post_init__(self) -> None:
-        given = {**self.estimator.get_params(), **self.params}
+        given = self._given
         for name in self.params:
             if not has_fit_parameter(self.estimator, name):
                 raise TypeError(
@@ -82,12 +83,21 @@ class CatBoostFit(EstimatorFit):
             if given.get(name) is not None and given[name] is not False:
                 raise ValueError(f"{name} {why}.")
         _check_loss(self._loss, hasattr(self.estimator, "predict_proba"))
-        for name in ("early_stopping_rounds", "od_wait", "od_pval"):
+        for name in PATIENCE:
             if given.get(name) and not self._evaluation_sets():
                 raise ValueError(
                     f"{name}={given[name]} needs an eval_set, got none: "
                     "fit(X, y, eval_set=(X_validation, y_validation))."
                 )
+
+    @property
+    def stops_on_real_rows(self) -> bool:
+        """With a parameter for early stopping, which needs an evaluation set."""
+        return any(self._given.get(name) for name in PATIENCE)
+
+    @property
+    def _given(self) -> dict[str, Any]:
+        return {**self.estimator.get_params(), **self.params}
 
     @property
     def counts(self) -> Counts:
@@ -114,7 +124,7 @@ class CatBoostFit(EstimatorFit):
     def check_inputs(self, table: Table) -> None:
         """Refuse columns that CatBoost explains badly, or that crash it (polars' Categorical)."""
         if is_frame(table):
-            given = {**self.estimator.get_params(), **self.params}.get("cat_features")
+            given = self._given.get("cat_features")
             _check_columns(nw.from_native(table, eager_only=True), [] if given is None else given)
 
     def with_outcomes(self, outcomes: Callable[[Table, NDArray[Any]], NDArray[Any]]) -> Self:

@@ -119,6 +119,11 @@ class EstimatorFit:
         """Choose, on real rows, what all refits keep; most estimators have nothing to choose."""
         return self
 
+    @property
+    def stops_on_real_rows(self) -> bool:
+        """Whether real rows that are not fitted to decide when a fit stops, at every refit."""
+        return False
+
     def check_inputs(self, table: Table) -> None:
         """Refuse rows that the estimator would silently misread."""
 

@@ -111,12 +111,21 @@ class LightGBMFit(EstimatorFit):
                 "init_score must not be passed to fit, because imputed rows would have none: add "
                 "it as a column of X, or subtract it from y."
             )
-        patience = max(self._given("early_stopping_round"), default=0)
+        patience = self._patience
         if patience > 0 and not self._evaluation_sets():
             raise ValueError(
                 f"early_stopping_round={patience} needs an eval_set, got none: "
                 "fit(X, y, eval_set=[(X_validation, y_validation)])."
             )
+
+    @property
+    def stops_on_real_rows(self) -> bool:
+        """With early stopping, which needs an evaluation set."""
+        return self._patience > 0
+
+    @property
+    def _patience(self) -> int:
+        return int(max(self._given("early_stopping_round"), default=0))
 
     @property
     def counts(self) -> Counts:

@@ -100,6 +100,11 @@ class XGBoostFit(EstimatorFit):
         drops = model.booster == "dart" or any(map(model.get_params().get, DROPOUT))
         return drops or any(share not in (None, 1) for share in shares)
 
+    @property
+    def stops_on_real_rows(self) -> bool:
+        """With early stopping, which needs an evaluation set."""
+        return bool(self.estimator.early_stopping_rounds)
+
     def for_table(self, table: Table) -> Self:
         """Store the categories of each column, if they are not known yet."""
         return self if self.categories else replace(self, categories=categories(table))
