@@ -122,3 +122,13 @@ def test_files_keep_a_posterior_of_networks(tmp_path):
     loaded = nb.load(model.save(tmp_path / "model.nearbayes"))
     np.testing.assert_array_equal(loaded.posterior_.predict(frame), model.posterior_.predict(frame))
     np.testing.assert_array_equal(loaded.predict_interval(frame), model.predict_interval(frame))
+
+
+@pytest.mark.parametrize("noisy", [False, True])
+def test_noise_on_y_is_an_option_of_methods_with_a_prior(noisy):
+    algorithm = nb.neural.MLPRegressor((8,), n_passes=5, noisy_outcomes=noisy).algorithm()
+    data = nb.Data.of(np.linspace(-1, 1, 30)[:, None], np.arange(30.0))
+    fits = nb.baselines.anchored(algorithm, data, n_draws=8, random_state=0).predict(data.x)
+    quiet = nb.neural.MLPRegressor((8,), n_passes=5).algorithm()
+    others = nb.baselines.anchored(quiet, data, n_draws=8, random_state=0).predict(data.x)
+    assert np.array_equal(fits, others) != noisy

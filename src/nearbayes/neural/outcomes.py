@@ -55,6 +55,10 @@ class Outcomes(ABC):
     def statistics(self, y: Array) -> Array:
         """What the loss takes of outcomes, shape (n_rows, n_statistics)."""
 
+    def values(self, statistics: Array) -> Array:
+        """Outcomes that have these statistics, shape (n_rows,): the inverse of `statistics`."""
+        return np.asarray(statistics[..., 0])
+
     @abstractmethod
     def prediction(self, outputs: Array) -> Array:
         """Prediction in the units of the user; outputs have shape (..., n_outputs)."""
@@ -113,6 +117,11 @@ class Numbers(Outcomes):
     def statistics(self, y: Array) -> Array:
         """Y in standard units."""
         return np.reshape((y - self.mean) / self.sd, (len(y), -1))
+
+    def values(self, statistics: Array) -> Array:
+        """Y in its own units."""
+        several = np.ndim(self.mean) == 1
+        return np.asarray(self.mean + self.sd * (statistics if several else statistics[..., 0]))
 
     def prediction(self, outputs: Array) -> Array:
         """In the units of y; without the last axis where y is one number."""
@@ -199,6 +208,10 @@ class Classes(Outcomes):
         """Indicators of the classes."""
         return np.eye(self.n_classes)[np.asarray(y, dtype=np.intp)]
 
+    def values(self, statistics: Array) -> Array:
+        """Class codes."""
+        return np.asarray(statistics.argmax(axis=-1))
+
     def prediction(self, outputs: Array) -> Array:
         """Class probabilities."""
         return np.asarray(softmax(outputs.astype(np.float64), axis=-1))
@@ -233,6 +246,10 @@ class CountOutcomes(Outcomes):
     def statistics(self, y: Array) -> Array:
         """Counts over their mean."""
         return np.reshape(np.asarray(y, dtype=np.float64) / self.unit, (-1, 1))
+
+    def values(self, statistics: Array) -> Array:
+        """Counts."""
+        return np.asarray(np.rint(self.unit * statistics[..., 0]))
 
     def prediction(self, outputs: Array) -> Array:
         """The mean count."""

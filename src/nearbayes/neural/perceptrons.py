@@ -66,6 +66,7 @@ class _Perceptron(BaseEstimator):  # type: ignore[misc]
             self.max_passes,
             self.n_passes,
             self.refit_by,
+            noisy_outcomes=bool(getattr(self, "noisy_outcomes", False)),
             estimator=clone(self),
         )
 
@@ -157,6 +158,9 @@ class MLPRegressor(RegressorMixin, _Perceptron):  # type: ignore[misc]
         Passes; by default chosen by left-out rows.
     refit_by : "proximal" or "gauss-newton"
         How a posterior refits: by the optimiser, or by one Gauss-Newton step.
+    noisy_outcomes : bool
+        Whether the methods "anchored" and "ntkgp" add noise to y, as the exact posterior of a
+        linear model needs.
     random_state : None, int, numpy Generator or RandomState
 
     Attributes
@@ -189,6 +193,7 @@ class MLPRegressor(RegressorMixin, _Perceptron):  # type: ignore[misc]
         max_passes: int = 1_000,
         n_passes: int | None = None,
         refit_by: Refit = "proximal",
+        noisy_outcomes: bool = False,
         random_state: Any = None,
     ) -> None:
         self.hidden = hidden
@@ -202,6 +207,7 @@ class MLPRegressor(RegressorMixin, _Perceptron):  # type: ignore[misc]
         self.max_passes = max_passes
         self.n_passes = n_passes
         self.refit_by = refit_by
+        self.noisy_outcomes = noisy_outcomes
         self.random_state = random_state
 
     def fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> MLPRegressor:

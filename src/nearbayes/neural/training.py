@@ -31,7 +31,7 @@ from nearbayes.neural.chunks import FAST, SLOW, SMALLEST, Batches, Examples, Fit
 from nearbayes.neural.convex_losses import Loss, slope
 from nearbayes.neural.network import Network
 
-__all__ = ["losses_of", "outputs_of", "slopes_of", "starts_of", "trained"]
+__all__ = ["direction", "losses_of", "outputs_of", "slopes_of", "starts_of", "trained"]
 
 Array = NDArray[Any]
 
@@ -123,7 +123,7 @@ def _one_trained(
 
     def step(fit: Fits, seen: Examples) -> Fits:
         found = gradient(fit.parameters, seen) + pull * (fit.parameters - centre)
-        moved, momentum, square = _direction(found, fit, divisor, frozen)
+        moved, momentum, square = direction(found, fit, divisor, frozen)
         away = moved + decay * (fit.parameters - centre)
         return Fits(fit.parameters - rate * away, momentum, square, fit.steps + 1)
 
@@ -145,7 +145,7 @@ def _objective(network: Network, loss: Loss, parameters: Any, seen: Examples) ->
     return jnp.sum(seen.weight * each) / jnp.sum(seen.weight)
 
 
-def _direction(found: Any, fit: Fits, divisor: Any, frozen: bool) -> tuple[Any, Any, Any]:
+def direction(found: Any, fit: Fits, divisor: Any, frozen: bool) -> tuple[Any, Any, Any]:
     """Momentum over step sizes: Adam's, or frozen ones."""
     if frozen:
         momentum = FAST * fit.momentum + (1 - FAST) * found
