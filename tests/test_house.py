@@ -23,6 +23,7 @@ ROOMS = [
     "gp",
     "neural",
     "baselines",
+    "causal",
     "files",
     "estimators",
     "inspection",

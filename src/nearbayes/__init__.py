@@ -1,6 +1,6 @@
 """Bayesian uncertainty for any machine-learning algorithm, with no prior to write."""
 
-from nearbayes import baselines, files, gp, metrics, neural, plots
+from nearbayes import baselines, causal, files, gp, metrics, neural, plots
 from nearbayes.algorithms import families
 from nearbayes.algorithms.estimators import (
     ClassifierAlgorithm,
@@ -41,6 +41,7 @@ __all__ = [
     "Traits",
     "algorithm",
     "baselines",
+    "causal",
     "families",
     "files",
     "gp",

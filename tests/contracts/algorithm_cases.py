@@ -32,7 +32,13 @@ from xgboost import XGBClassifier, XGBRegressor
 
 import nearbayes as nb
 from nearbayes import families, registry
+from nearbayes.algorithms.classifiers import classifier_algorithm
 from nearbayes.algorithms.regressors import regressor_algorithm
+from nearbayes.causal.diffusion_mechanism import DiffusionMechanism
+from nearbayes.causal.graph import CausalGraph
+from nearbayes.causal.graph_algorithm import GraphAlgorithm
+from nearbayes.causal.mechanisms import LearnedMechanism
+from nearbayes.causal.variables import Variable
 
 
 @dataclass(frozen=True)
@@ -121,6 +127,41 @@ def _empirical_bayes() -> Any:
     return regressor_algorithm(process, "auto", {})
 
 
+def graph_rows(n: int = 40) -> np.ndarray:
+    rng = np.random.default_rng(5)
+    a = rng.normal(size=n)
+    b = (a + rng.normal(size=n) > 0).astype(float)
+    return np.column_stack([a, b, a - b + 0.5 * rng.normal(size=n)])
+
+
+GRAPH = CausalGraph.of([("a", "b"), ("a", "c"), ("b", "c")])
+VARIABLES = {
+    "a": Variable("a"),
+    "b": Variable("b", "category", ("no", "yes")),
+    "c": Variable("c"),
+}
+
+
+def _graph_of_estimators() -> Any:
+    parts = {
+        "b": nb.ClassifierAlgorithm.of(LogisticRegression()),
+        "c": nb.RegressorAlgorithm.of(Ridge()),
+    }
+    mechanisms = tuple(LearnedMechanism.of(node, GRAPH, VARIABLES, parts[node]) for node in parts)
+    return GraphAlgorithm(GRAPH, VARIABLES, mechanisms)
+
+
+def _graph_of_diffusions() -> Any:
+    network = classifier_algorithm(nb.neural.MLPClassifier((8,), n_passes=5), {})
+    diffusion = DiffusionMechanism(GRAPH, VARIABLES, ("c",), width=8, n_iterations=20)
+    choice = LearnedMechanism.of("b", GRAPH, VARIABLES, network)
+    return GraphAlgorithm(GRAPH, VARIABLES, (diffusion, choice))
+
+
+def graph_data() -> nb.Data:
+    return _graph_of_estimators().data_of(graph_rows())
+
+
 SMALL_TREES = {"max_iter": 5, "min_samples_leaf": 3}
 FEW_ROUNDS = {"n_estimators": 5, "max_depth": 3, "enable_categorical": True}
 FEW_LEAVES = {"n_estimators": 5, "num_leaves": 5, "min_child_samples": 5, "verbosity": -1}
@@ -174,6 +215,8 @@ CASES = [
     Case("lightgbm_two_classes", classifier(LGBMClassifier(**FEW_LEAVES)), frame),
     Case("lightgbm_three_classes", classifier(LGBMClassifier(**FEW_LEAVES)), classification),
     Case("lightgbm_regression", regressor(LGBMRegressor(**FEW_LEAVES)), regression),
+    Case("graph_of_estimators", _graph_of_estimators, graph_data),
+    Case("graph_of_diffusions", _graph_of_diffusions, graph_data),
     Case(
         "mixture",
         lambda: nb.DensityAlgorithm.of(GaussianMixture(2)),
@@ -195,7 +238,7 @@ def registered(family: registry.Family) -> Case:
         if isinstance(thing, nb.Algorithm | nb.ChunkAlgorithm):
             return thing
         if hasattr(thing, "predict_proba"):
-            return nb.ClassifierAlgorithm.of(thing)
+            return classifier_algorithm(thing, {})
         return regressor_algorithm(thing, "auto", {})
 
     return Case(family.name.replace(" ", "_"), make, lambda: family.resolved("example")()[1])

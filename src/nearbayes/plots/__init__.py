@@ -3,6 +3,7 @@
 Matplotlib is imported when something is drawn: ``pip install 'nearbayes[plot]'``.
 """
 
+from nearbayes.plots.causal_effects import effect, interventional
 from nearbayes.plots.correlation import correlation
 from nearbayes.plots.density import posterior
 from nearbayes.plots.dependence import intervals
@@ -10,4 +11,13 @@ from nearbayes.plots.importance import importance
 from nearbayes.plots.paths import paths
 from nearbayes.plots.reliability import reliability
 
-__all__ = ["correlation", "importance", "intervals", "paths", "posterior", "reliability"]
+__all__ = [
+    "correlation",
+    "effect",
+    "importance",
+    "intervals",
+    "interventional",
+    "paths",
+    "posterior",
+    "reliability",
+]

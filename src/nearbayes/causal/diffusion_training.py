@@ -1,0 +1,312 @@
+r"""Training of diffusion models: all draws and all nodes take their steps in one program.
+
+*First fits* minimise the mean of :math:`(\epsilon_\theta(x_t, pa, t) - e)^2` over rows, times and
+noise, by Adam with fresh noise at every step.
+
+*Refits* minimise the paper's eq. nn-objective. With :math:`\bar\epsilon` the last fit, old rows
+contribute the Bregman divergence :math:`(\epsilon_\theta - \bar\epsilon)^2` and new rows
+:math:`(\epsilon_\theta - e)^2`, which is the divergence plus
+:math:`2 (\bar\epsilon - e) \epsilon_\theta` and a constant. The last term is what the model learns
+from the new rows. It is linearised at the last parameters: its gradient there (the *push*) is
+computed once, from many times and much noise. So what is minimised,
+
+.. math:: \frac{1}{2} \mathbb{E}(\epsilon_\theta - \bar\epsilon)^2
+          + push^\top (\theta - \bar\theta),
+
+has a lower bound, and minibatches of its first term are without noise at the last fit. Minimised
+directly, the noise of minibatches makes the draws too wide, or makes refits diverge.
+
+Samples of a diffusion model do not have a zero mean gradient at that model, so new rows would push
+even if there were nothing to learn from them. The *centred* refit subtracts the push of further
+samples of the last fit (ghost rows), so that the expected push is zero. Refits keep the step sizes
+that Adam had at the end of the first fit (see `neural/training.py`).
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from numpy.typing import NDArray
+
+from nearbayes.causal.diffusion import N_STEPS, clock, noised
+from nearbayes.compiled.precision import compiled, computing_in
+from nearbayes.neural.chunks import Fits, Optimiser
+from nearbayes.neural.network import Network
+from nearbayes.neural.training import direction
+
+__all__ = [
+    "N_GHOSTS",
+    "N_NEW",
+    "N_POINTS",
+    "Bank",
+    "Columns",
+    "bank_of",
+    "first_fits",
+    "held_out_losses",
+    "refits",
+]
+
+Array = NDArray[Any]
+SLOW = 0.9  # memory of the size of gradients in refits
+BATCH = 64  # rows of a minibatch
+N_POINTS, N_NEW, N_GHOSTS = 1_024, 1_024, 2_048  # of a refit: at all rows, at new and ghost rows
+
+
+class Columns(NamedTuple):
+    """Rows of every network of a chunk; the first axis is (draw, node).
+
+    Attributes
+    ----------
+    x : array of shape (n_networks, n_rows)
+        The column, in standard units.
+    parents : array of shape (n_networks, n_rows, n_parent_columns)
+    n_rows : array of shape (n_networks,)
+        Rows that are not padding.
+    """
+
+    x: Any
+    parents: Any
+    n_rows: Any
+
+
+class Bank(NamedTuple):
+    """Points of a refit.
+
+    Attributes
+    ----------
+    inputs : array of shape (n_networks, n_points, n_inputs)
+        At old and new rows.
+    last : array of shape (n_networks, n_points)
+        What the last fit says there.
+    push : array of shape (n_networks, n_parameters)
+    """
+
+    inputs: Any
+    last: Any
+    push: Any
+
+
+def first_fits(
+    network: Network,
+    optimiser: Optimiser,
+    columns: Columns,
+    fits: Fits,
+    keys: Any,
+    n_iterations: int,
+    centre: Any = None,
+) -> Fits:
+    """Train every network from where it is, with fresh noise.
+
+    Parameters
+    ----------
+    network, optimiser, columns, fits
+    keys : array of shape (n_networks, 2)
+    n_iterations : int
+    centre : array of shape (n_networks, n_parameters), optional
+        What decay and regulariser pull to; default 0.
+    """
+    middle = np.zeros_like(fits.parameters) if centre is None else centre
+    settings = np.array([optimiser.rate, optimiser.decay, optimiser.penalty], np.float32)
+    with computing_in("float32"):
+        found = _first(network, columns, fits, keys, n_iterations, middle, settings)
+        return Fits(*map(np.asarray, found))
+
+
+@partial(compiled, static_argnums=0)
+def _first(
+    network: Network,
+    columns: Columns,
+    fits: Fits,
+    keys: Any,
+    n_iterations: Any,
+    centre: Any,
+    settings: Any,
+) -> Fits:
+    rate, decay, penalty = settings
+
+    def one(columns: Columns, fit: Fits, key: Any, centre: Any) -> Fits:
+        pull = penalty / columns.n_rows / np.square(network.prior_sd)
+
+        def loss(parameters: Any, inputs: Any, noise: Any) -> Any:
+            return jnp.mean(jnp.square(network.apply(parameters, inputs)[:, 0] - noise)) / 2
+
+        def step(number: Any, fit: Fits) -> Fits:
+            inputs, noise = _fresh(columns, jax.random.fold_in(key, number))
+            found = jax.grad(loss)(fit.parameters, inputs, noise)
+            found = found + pull * (fit.parameters - centre)
+            moved, momentum, square = direction(found, fit, None, frozen=False)
+            away = moved + decay * (fit.parameters - centre)
+            return Fits(fit.parameters - rate * away, momentum, square, fit.steps + 1)
+
+        return jax.lax.fori_loop(0, n_iterations, step, fit)  # type: ignore[no-any-return]
+
+    return jax.vmap(one)(columns, fits, keys, centre)
+
+
+def _fresh(columns: Columns, key: Any) -> tuple[Any, Any]:
+    """Inputs of a minibatch and its noise; times are spread evenly."""
+    which, when, what = jax.random.split(key, 3)
+    row = jax.random.randint(which, (BATCH,), 0, columns.n_rows)
+    time = _times(jax.random.uniform(when), BATCH)
+    noise = jax.random.normal(what, (BATCH,))
+    return _inputs(columns.x[row], columns.parents[row], noise, time), noise
+
+
+def _times(start: Any, size: int) -> Any:
+    """Times 1 to T, as evenly spread as can be."""
+    places = (jnp.arange(size) + start) / size
+    return jnp.minimum(1 + jnp.floor(places * N_STEPS), N_STEPS).astype(jnp.int32)
+
+
+def _inputs(x: Any, parents: Any, noise: Any, time: Any) -> Any:
+    """Rows of (x_t, parents, time)."""
+    return jnp.concatenate([noised(x, noise, time)[:, None], parents, clock(time)[:, None]], axis=1)
+
+
+def held_out_losses(
+    network: Network, parameters: Array, columns: Columns, keys: Any, n_points: int
+) -> Array:
+    """Mean loss of every network at given rows, shape (n_networks,)."""
+    with computing_in("float32"):
+        return np.asarray(_held_out(network, n_points, parameters, columns, keys))
+
+
+@partial(compiled, static_argnums=(0, 1))
+def _held_out(network: Network, size: int, parameters: Any, columns: Columns, keys: Any) -> Any:
+    def one(parameters: Any, columns: Columns, key: Any) -> Any:
+        inputs, noise = _points(columns, key, size)
+        return jnp.mean(jnp.square(network.apply(parameters, inputs)[:, 0] - noise))
+
+    return jax.vmap(one)(parameters, columns, keys)
+
+
+def _points(columns: Columns, key: Any, size: int) -> tuple[Any, Any]:
+    """Points at which every row and every time is as frequent as any other."""
+    when, what, mix = jax.random.split(key, 3)
+    row = (jnp.arange(size) * columns.n_rows) // size
+    time = jax.random.permutation(mix, _times(jax.random.uniform(when), size))
+    noise = jax.random.normal(what, (size,))
+    return _inputs(columns.x[row], columns.parents[row], noise, time), noise
+
+
+def bank_of(
+    network: Network,
+    parameters: Array,
+    rows: Columns,
+    new: Columns,
+    ghosts: Columns | None,
+    share: float,
+    keys: Any,
+) -> Bank:
+    """Draw the points of a refit, and note what the last fit says there.
+
+    Parameters
+    ----------
+    network : Network
+    parameters : array of shape (n_networks, n_parameters)
+        The last fit.
+    rows, new : Columns
+        All rows, and the new ones.
+    ghosts : Columns, optional
+        For a centred refit.
+    share : float
+        Rows that are new, as a share of all.
+    keys : array of shape (n_networks, 2)
+    """
+    centred = ghosts is not None
+    with computing_in("float32"):
+        return Bank(
+            *_bank(network, centred, parameters, rows, new, ghosts if centred else new, share, keys)
+        )
+
+
+@partial(compiled, static_argnums=(0, 1))
+def _bank(
+    network: Network,
+    centred: bool,
+    parameters: Any,
+    rows: Columns,
+    new: Columns,
+    ghosts: Columns,
+    share: Any,
+    keys: Any,
+) -> Bank:
+    def one(parameters: Any, rows: Columns, new: Columns, ghosts: Columns, key: Any) -> Bank:
+        first, second, third, mix = jax.random.split(key, 4)
+        inputs = _points(rows, first, N_POINTS)[0][jax.random.permutation(mix, N_POINTS)]
+        push = _push(network, parameters, *_points(new, second, N_NEW))
+        if centred:
+            push = push - _push(network, parameters, *_points(ghosts, third, N_GHOSTS))
+        return Bank(inputs, network.apply(parameters, inputs)[:, 0], share * push)
+
+    return jax.vmap(one)(parameters, rows, new, ghosts, keys)
+
+
+def _push(network: Network, parameters: Any, inputs: Any, noise: Any) -> Any:
+    """Gradient of the loss at these points."""
+
+    def loss(parameters: Any) -> Any:
+        return jnp.mean(jnp.square(network.apply(parameters, inputs)[:, 0] - noise)) / 2
+
+    return jax.grad(loss)(parameters)
+
+
+def refits(
+    network: Network,
+    optimiser: Optimiser,
+    bank: Bank,
+    parameters: Array,
+    divisor: Array,
+    n_iterations: int,
+) -> Fits:
+    """Move every network from its last fit, with frozen step sizes.
+
+    Parameters
+    ----------
+    network, optimiser, bank
+    parameters, divisor : array of shape (n_networks, n_parameters)
+        The last fit, and its step sizes.
+    n_iterations : int
+    """
+    settings = np.array([optimiser.rate, optimiser.decay], np.float32)
+    with computing_in("float32"):
+        found = _refits(
+            network, bank, Fits.begin(parameters), parameters, divisor, settings, n_iterations
+        )
+        return Fits(*map(np.asarray, found))
+
+
+@partial(compiled, static_argnums=0)
+def _refits(
+    network: Network,
+    bank: Bank,
+    fits: Fits,
+    centre: Any,
+    divisor: Any,
+    settings: Any,
+    n_iterations: Any,
+) -> Fits:
+    rate, decay = settings
+
+    def one(bank: Bank, fit: Fits, centre: Any, divisor: Any) -> Fits:
+        def divergence(parameters: Any, chosen: Any) -> Any:
+            output = network.apply(parameters, bank.inputs[chosen])[:, 0]
+            return jnp.mean(jnp.square(output - bank.last[chosen])) / 2
+
+        def step(number: Any, fit: Fits) -> Fits:
+            chosen = (number * BATCH + jnp.arange(BATCH)) % N_POINTS
+            found = jax.grad(divergence)(fit.parameters, chosen) + bank.push
+            # steps shrink only where gradients grow beyond those of the first fit
+            square = SLOW * fit.square + (1 - SLOW) * jnp.square(found)
+            larger = jnp.maximum(divisor, jnp.sqrt(square))
+            moved, momentum, _ = direction(found, fit, larger, frozen=True)
+            away = moved + decay * (fit.parameters - centre)
+            return Fits(fit.parameters - rate * away, momentum, square, fit.steps + 1)
+
+        return jax.lax.fori_loop(0, n_iterations, step, fit)  # type: ignore[no-any-return]
+
+    return jax.vmap(one)(bank, fits, centre, divisor)

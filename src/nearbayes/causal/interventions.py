@@ -1,0 +1,80 @@
+"""Interventions: what is done to nodes, checked once and turned into functions of their values."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nearbayes.causal.graph import CausalGraph
+from nearbayes.causal.variables import Variable
+
+__all__ = ["Changes", "changes_of"]
+
+Array = NDArray[np.float64]
+Changes = Mapping[str, Callable[[Array], Array]]
+
+
+def changes_of(
+    do: Mapping[str, Any] | None, graph: CausalGraph, variables: Mapping[str, Variable]
+) -> Changes:
+    """What becomes of the values that each node would have had.
+
+    Parameters
+    ----------
+    do : mapping of str to value or callable, optional
+        A value sets the node. A function of the values that the node would have had changes them
+        (a soft intervention).
+    graph : CausalGraph
+    variables : mapping of str to Variable
+
+    Examples
+    --------
+    >>> graph = CausalGraph.of([("a", "b")])
+    >>> changes = changes_of({"a": 2, "b": lambda b: b + 1}, graph, {n: Variable(n) for n in "ab"})
+    >>> [changes[node](np.zeros(2)).tolist() for node in "ab"]
+    [[2.0, 2.0], [1.0, 1.0]]
+    """
+    if do is None:
+        return {}
+    if not isinstance(do, Mapping):
+        raise TypeError(
+            f"do must map nodes to values or functions, as in {{'x': 0.3}}, got {do!r:.60}."
+        )
+    found: dict[str, Callable[[Array], Array]] = {}
+    for node, value in do.items():
+        graph.check_node(node, "a node of do")
+        variable = variables[node]
+        found[node] = (
+            partial(_changed, variable, value) if callable(value) else _set(variable, value)
+        )
+    return found
+
+
+def _set(variable: Variable, value: Any) -> Callable[[Array], Array]:
+    """The same value for all rows."""
+    if np.ndim(value) != 0:
+        raise TypeError(
+            f"do must have one value for {variable.name!r}, got {value!r:.60}: to change values "
+            "row by row, give a function of them."
+        )
+    if variable.kind != "category" and isinstance(value, str | bytes):
+        raise TypeError(f"do must have a number for {variable.name!r}, got {value!r}.")
+    code = float(variable.codes([value], "do")[0])
+    return lambda values: np.full(values.shape, code)
+
+
+def _changed(variable: Variable, function: Callable[[Any], Any], values: Array) -> Array:
+    """What the user's function makes of values, shape (n_draws, n_rows)."""
+    found = np.asarray(function(variable.restored(values)))
+    if found.ndim == 0:
+        found = np.full(values.shape, found[()])
+    if found.shape != values.shape:
+        raise ValueError(
+            f"the function of do for {variable.name!r} must return one value for each it is given, "
+            f"shape {values.shape}, got {found.shape}."
+        )
+    return variable.codes(found, "do")
