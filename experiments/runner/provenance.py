@@ -32,6 +32,7 @@ PACKAGES = (  # what can change a measurement, under the name that pip knows it 
     *("mapie", "quantile-forest", "stochtree", "hessboost", "crepes"),
     *("autogluon.tabular", "autogluon.core"),
     *("jax", "jaxlib", "equinox", "optax", "tinygp", "torch", "laplace-torch", "scikit-posthocs"),
+    *("networkx", "dowhy"),
 )
 
 

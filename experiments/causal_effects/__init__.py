@@ -1,0 +1,1 @@
+"""Coverage of intervals of average treatment effects on graphs with a known truth."""

@@ -1,0 +1,1 @@
+"""Prediction of brain activity under stimulation, from activity at rest."""

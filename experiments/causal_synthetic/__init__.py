@@ -1,0 +1,1 @@
+"""Interventions on synthetic causal models whose truth is known."""
