@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import nearbayes as nb
-from nearbayes.core.data import Data
 
 ENSEMBLE, BOOTSTRAP = "ensemble", "bootstrap"
 MARTINGALE, GAUSS_NEWTON = "martingale", "martingale, gauss-newton"
@@ -15,13 +13,6 @@ METHODS = (
     *(ENSEMBLE, BOOTSTRAP, "parametric_bootstrap", "anchored", NOISY, "ntkgp"),
     *(MARTINGALE, GAUSS_NEWTON),
 )
-
-
-class NoisyPosterior(nb.PosteriorRegressor):  # type: ignore[misc]
-    """The anchored ensemble with noise added to y, an option of the algorithm alone."""
-
-    def _fit_posterior(self, algorithm: Any, data: Data, predict_on: Any = None) -> None:
-        super()._fit_posterior(replace(algorithm, noisy_outcomes=True), data, predict_on)
 
 
 def posterior_regressor(
@@ -38,9 +29,9 @@ def posterior_regressor(
         Settings of the network that are not the default ones.
     """
     refit_by = "gauss-newton" if method == GAUSS_NEWTON else "proximal"
-    kind = NoisyPosterior if method == NOISY else nb.PosteriorRegressor
-    return kind(
-        nb.neural.MLPRegressor(refit_by=refit_by, **(network or {})),
+    settings = {"refit_by": refit_by, "noisy_outcomes": method == NOISY, **(network or {})}
+    return nb.PosteriorRegressor(
+        nb.neural.MLPRegressor(**settings),
         method=method.partition(",")[0],
         n_draws=n_draws,
         calibration=None,
