@@ -1,6 +1,7 @@
 """The examples return what they print, and it is what their first line says."""
 
 import active_learning
+import causal_questions
 import decision
 import importance_posterior
 import numpy as np
@@ -58,3 +59,10 @@ def test_labels_by_uncertainty_teach_more():
     found = active_learning.main(n_seeds=8)
     gain = (found[1] - found[0])[:, -1]
     assert gain.mean() > gain.std(ddof=1) / 8**0.5
+
+
+def test_causal_questions_find_the_known_effect(capsys):
+    model = causal_questions.main(n_draws=6)
+    found = model.effect("outcome", do={"dose": 3.0}, versus={"dose": 1.0})
+    assert abs(found.mean + 2 * (np.sqrt(3) - 1)) < 4 * found.std
+    assert "the truth is -1.46" in capsys.readouterr().out

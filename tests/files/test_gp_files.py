@@ -17,9 +17,15 @@ RUN = {"n_draws": 3, "n_refits": 2, "random_state": 0}
 
 
 @pytest.mark.parametrize(
-    "process", [GP(), GP("rbf", variance=1.0, initial="random"), GP(precision="float32")], ids=str
+    ("process", "keep"),
+    [
+        (GP(), False),
+        (GP(), True),
+        (GP("rbf", variance=1.0, initial="random"), False),
+        (GP(precision="float32"), False),
+    ],
+    ids=str,
 )
-@pytest.mark.parametrize("keep", [False, True])
 def test_posteriors_come_back(process, keep, tmp_path):
     options = {"predict_on": NEW} if keep else {}
     model = nb.PosteriorRegressor(clone(process), **RUN).fit(X, Y, **options)
