@@ -18,6 +18,7 @@ from nearbayes.core.protocols import Algorithm, ChunkAlgorithm, Traits
 from nearbayes.core.schedule import Schedule
 from nearbayes.estimators import PosteriorClassifier, PosteriorRegressor, load
 from nearbayes.estimators.rare import RareClassWarning
+from nearbayes.gradients.gradient_martingale import GradientMartingale
 from nearbayes.learners.smooth_trees import SmoothTreesClassifier, SmoothTreesRegressor
 
 __version__ = "0.1.0.dev0"
@@ -29,6 +30,7 @@ __all__ = [
     "Data",
     "DensityAlgorithm",
     "DrawWarning",
+    "GradientMartingale",
     "Posterior",
     "PosteriorClassifier",
     "PosteriorRegressor",

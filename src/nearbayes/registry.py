@@ -190,6 +190,13 @@ for _line in (
         example="nearbayes.gp.sequential_map:example",
     ),
     Family(
+        name="gradient martingale",
+        types=("nearbayes.GradientMartingale",),
+        files="nearbayes.files.function_draws",
+        extra="jax",
+        example="nearbayes.gradients.gradient_martingale:example",
+    ),
+    Family(
         name="neural network",
         types=(
             "nearbayes.MLPClassifier",
