@@ -130,6 +130,12 @@ for _line in (
         example="nearbayes.algorithms.families:example",
     ),
     Family(
+        name="linear gaussian",
+        types=("nearbayes.LinearGaussian",),
+        files="nearbayes.files.linear_gaussian_draws",
+        example="nearbayes.algorithms.linear_gaussian:example",
+    ),
+    Family(
         name="estimators",  # of any library that has no line of its own
         types=tuple(
             f"nearbayes.{kind}Algorithm" for kind in ("Classifier", "Regressor", "Density")

@@ -130,7 +130,9 @@ class GradientMartingale(ChunkAlgorithm):
         if not callable(self.information):
             _check_choice("information", self.information, KINDS, "a function, ")
         if not is_whole(self.n_samples) or self.n_samples < 1:
-            raise ValueError(f"n_samples must be a whole number, 1 or more, got {self.n_samples!r}.")
+            raise ValueError(
+                f"n_samples must be a whole number, 1 or more, got {self.n_samples!r}."
+            )
         if self.finish_after is not None and not self.finish_after > 0:
             raise ValueError(f"finish_after must be positive or None, got {self.finish_after!r}.")
 

@@ -109,7 +109,10 @@ def rows_of_information(
         index, weight = _spread(data.counts, n_samples, once=callable(kind))
     x = numeric_values(data.x, "GradientMartingale") if inputs else np.zeros((n_rows, 0))
     spare = -len(index) % PIECE
-    index, weight = np.append(index, np.repeat(index[:1], spare)), np.append(weight, np.zeros(spare))
+    index, weight = (
+        np.append(index, np.repeat(index[:1], spare)),
+        np.append(weight, np.zeros(spare)),
+    )
     parts = (np.asarray(x)[index], np.asarray(data.y, dtype=np.float64)[index], weight)
     return RowsOfInformation(*(part.reshape(-1, PIECE, *part.shape[1:]) for part in parts))
 
