@@ -40,12 +40,12 @@ NO_SINGULAR_VALUE = 1e-12  # of the largest
 
 @dataclass(frozen=True)
 class NormalPosterior:
-    """The exact posterior of the inverse problem, in the singular basis of A.
+    r"""The exact posterior of the inverse problem, in the singular basis of A.
 
     Attributes
     ----------
     mean, sd : array of shape (d,)
-        Of :math:`\\theta`, coordinate by coordinate.
+        Of :math:`\theta`, coordinate by coordinate.
     coefficients, coefficient_sds : array of shape (rank,)
         Mean and sd of the independent coefficients in the basis of right singular vectors.
     basis : array of shape (d, rank), optional

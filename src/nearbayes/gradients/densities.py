@@ -15,7 +15,7 @@ __all__ = ["Density", "Structure", "flattened"]
 
 @dataclass(frozen=True)
 class Structure:
-    """How a flat vector becomes the parameters that a user knows: an array, a dict of arrays, ..."""
+    """How a flat vector becomes the parameters that a user knows: an array, a dict, ..."""
 
     tree: Any
     shapes: tuple[tuple[int, ...], ...]

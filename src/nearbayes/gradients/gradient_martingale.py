@@ -1,4 +1,4 @@
-r"""Gradient martingales: any log density that JAX can differentiate, with a sampler, as an algorithm.
+r"""Gradient martingales: any log density of JAX, with a sampler, as an algorithm.
 
 Online gradient ascent on observations that it samples itself is a martingale (eq. gd-martingale);
 natural gradient with steps 1 / (j + 1) (eq. natgd-martingale, App. C) has the covariance
@@ -310,8 +310,7 @@ class GradientMartingale(ChunkAlgorithm):
         return self._fitted(made)
 
     def _rows(self, data: Data) -> Any:
-        found = _jax("information").rows_of_information(self.information, data, self.n_samples)
-        return found
+        return _jax("information").rows_of_information(self.information, data, self.n_samples)
 
     def reveal(self, model: Array) -> Any:
         """Parameters in the structure of `start`."""

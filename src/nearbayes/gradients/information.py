@@ -114,7 +114,8 @@ def rows_of_information(
         np.append(weight, np.zeros(spare)),
     )
     parts = (np.asarray(x)[index], np.asarray(data.y, dtype=np.float64)[index], weight)
-    return RowsOfInformation(*(part.reshape(-1, PIECE, *part.shape[1:]) for part in parts))
+    n_pieces = len(index) // PIECE
+    return RowsOfInformation(*(part.reshape(n_pieces, PIECE, *part.shape[1:]) for part in parts))
 
 
 def _spread(counts: Any, n_samples: int, once: bool) -> tuple[Any, Any]:

@@ -53,7 +53,8 @@ def maximum_program(density: Density) -> Any:
             slack = 1e-13 * (1 + jnp.abs(now.value))
             better = jnp.isfinite(tried.gradient).all() & (tried.value >= now.value - slack)
             kept = now._replace(damping=now.damping * GROW + 1e-6, steps=now.steps + 1)
-            return jax.tree.map(lambda new, old: jnp.where(better, new, old), tried, kept)
+            chosen = (jnp.where(better, new, old) for new, old in zip(tried, kept, strict=True))
+            return _Search(*chosen)
 
         def goes_on(now: _Search) -> Any:
             return ~now.done & (now.steps < MOST_STEPS)

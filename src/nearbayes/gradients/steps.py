@@ -23,7 +23,7 @@ FAR = 100  # times as many rows, up to which squares are added one by one
 
 def sizes(step_size: StepSize | None, first: float, n_steps: int) -> Array:
     """Step sizes after `first`, `first` + 1, ... rows, shape (n_steps,)."""
-    rows = first + np.arange(n_steps)
+    rows = np.asarray(first + np.arange(n_steps), dtype=np.float64)
     if step_size is None:
         return np.asarray(1 / (rows + 1))
     found = np.asarray(step_size(rows), dtype=np.float64)

@@ -91,7 +91,8 @@ def walking_program(
                 move = jnp.sum(matrix * move[:, None, :], axis=-1)
             return Walk(walk.theta + sizes[k] * move, matrix)
 
-        return jax.lax.fori_loop(0, n_steps, step, walk)
+        end: Walk = jax.lax.fori_loop(0, n_steps, step, walk)
+        return end
 
     return compiled(program)
 
@@ -111,8 +112,10 @@ def finishing_program(
         root = jnp.linalg.cholesky(information.of_draws(theta, rows, numbered))
         if gradient == "plain":
             return theta + jnp.sqrt(variance) * jnp.einsum("kab,kb->ka", root, noise)
-        solve = jax.vmap(lambda lower, e: jax.scipy.linalg.solve_triangular(lower.T, e))
-        return theta + jnp.sqrt(variance) * solve(root, noise)
+        spread = jax.lax.linalg.triangular_solve(
+            root, noise[..., None], left_side=True, lower=True, transpose_a=True
+        )
+        return theta + jnp.sqrt(variance) * spread[..., 0]
 
     return compiled(program)
 
