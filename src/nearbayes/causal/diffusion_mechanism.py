@@ -36,9 +36,10 @@ Array = NDArray[np.float64]
 NEAR, FAR = 0.1, 1.0  # how far beyond the data values may be, in ranges of the data
 ROWS_AT_ONCE = 4_096
 LOOKS = 8  # times that held-out rows are looked at
-# At which a refit compares itself with the last fit. With 1,024 points and 1,000 steps, networks
-# went astray between the points: at n = 1,000 intervals were 10 times too wide.
-POINTS_PER_STEP, FEWEST_POINTS = 16, 1_024
+# A refit of s steps compares itself with the last fit at s^2 / 64 points. With 1,024 points and
+# 1,000 steps, networks went astray between the points: at n = 1,000 intervals were 10 times too
+# wide. With 4 or 8 points a step they still were 2 times.
+STEPS_SQUARED_PER_POINT, FEWEST_POINTS, MOST_POINTS = 64, 1_024, 65_536
 # Points of a push: with few, the noise of times and noise levels would outweigh what rows say.
 POINTS_PER_ROW = 32
 DIVERGED = "training diverged: lower learning_rate, or look for values of extreme size."
@@ -196,7 +197,7 @@ class DiffusionMechanism(Mechanism):
         parameters, divisor = self._flat(models.parameters), self._flat(models.divisor)
         size = len(step.new[0])
         steps = max(1, round(self._iterations * size / self.n_rows))
-        n_points = padded_size(POINTS_PER_STEP * steps, FEWEST_POINTS)
+        n_points = padded_size(min(steps**2 // STEPS_SQUARED_PER_POINT, MOST_POINTS), FEWEST_POINTS)
         bank = bank_of(
             self.network,
             parameters,
