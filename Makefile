@@ -41,8 +41,9 @@ test-install:        ## the README's install commands in an environment of their
 	.venv-install/bin/nearbayes demo --output .venv-install/demo --quiet
 	rm -rf .venv-install
 
-test-slow: $(READY)  ## coverage over many replications, seed sweeps
+test-slow: $(READY)  ## coverage over many replications, seed sweeps, laws with XLA's optimisation
 	$(BIN)/python -m pytest -n 2 -m slow --timeout 3600
+	XLA_FLAGS= $(BIN)/python -m pytest -n 2 --dist worksteal tests/contracts
 
 test-autogluon: .venv-autogluon/.ready  ## AutoGluon with tiny models
 	.venv-autogluon/bin/python -m pytest tests/autogluon

@@ -4,10 +4,10 @@ All are losses, lower is better. Draws come first: ``samples``, ``means`` and ``
 (n_draws, n_rows). ``mean=True`` averages over rows; ``mean=False`` returns one score per row.
 """
 
+from types import ModuleType
 from typing import Literal, overload
 
 import numpy as np
-import scoringrules as sr
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import logsumexp
 
@@ -16,6 +16,13 @@ from nearbayes.metrics.checks import averaged, broadcast, draws_first, positive,
 # The mixture formula builds n_draws x n_draws tables per row; this many numbers at a time
 # (32 MB a table) keeps memory flat in the number of rows.
 _PAIRS_AT_ONCE = 2**22
+
+
+def _rules() -> ModuleType:
+    """scoringrules, imported when a score is computed: its import compiles for two seconds."""
+    import scoringrules
+
+    return scoringrules  # type: ignore[no-any-return]
 
 
 @overload
@@ -62,7 +69,7 @@ def crps_samples(
     """
     outcome = vector("y", y)
     draws = draws_first("samples", samples, outcome.size, draws="n_samples")
-    plain = sr.crps_ensemble(outcome, draws.T, estimator="qd", backend="numpy")
+    plain = _rules().crps_ensemble(outcome, draws.T, estimator="qd", backend="numpy")
     scores = np.asarray(plain, dtype=np.float64)
     if fair:
         m = draws.shape[0]
@@ -116,7 +123,7 @@ def crps_gaussian(
     outcome = vector("y", y)
     centre = broadcast("means", means, outcome.shape)
     spread = positive("sds", sds, outcome.shape)
-    scores = sr.crps_normal(outcome, centre, spread, backend="numpy")
+    scores = _rules().crps_normal(outcome, centre, spread, backend="numpy")
     return averaged(np.asarray(scores, dtype=np.float64), mean)
 
 
@@ -187,7 +194,7 @@ def crps_gaussian_mixture(
     scores = np.empty(outcome.size)
     for start in range(0, outcome.size, block):
         rows = slice(start, start + block)
-        scores[rows] = sr.crps_mixnorm(
+        scores[rows] = _rules().crps_mixnorm(
             outcome[rows], centres[:, rows].T, spreads[:, rows].T, share, backend="numpy"
         )
     return averaged(scores, mean)
