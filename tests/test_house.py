@@ -20,6 +20,7 @@ ROOMS = [
     "predictives",
     "algorithms",
     "compiled",
+    "gradients",
     "gp",
     "neural",
     "baselines",

@@ -9,6 +9,7 @@ from nearbayes.algorithms.estimators import (
 )
 from nearbayes.algorithms.families import SequentialMLE
 from nearbayes.algorithms.functions import algorithm
+from nearbayes.algorithms.linear_gaussian import LinearGaussian
 from nearbayes.core import inputs
 from nearbayes.core.data import Data
 from nearbayes.core.engine import DrawWarning
@@ -16,8 +17,10 @@ from nearbayes.core.martingale import martingale_paths, martingale_posterior
 from nearbayes.core.posterior import Posterior
 from nearbayes.core.protocols import Algorithm, ChunkAlgorithm, Traits
 from nearbayes.core.schedule import Schedule
+from nearbayes.draws import credible_sets
 from nearbayes.estimators import PosteriorClassifier, PosteriorRegressor, load
 from nearbayes.estimators.rare import RareClassWarning
+from nearbayes.gradients.gradient_martingale import GradientMartingale
 from nearbayes.learners.smooth_trees import SmoothTreesClassifier, SmoothTreesRegressor
 
 __version__ = "0.1.0.dev0"
@@ -29,6 +32,8 @@ __all__ = [
     "Data",
     "DensityAlgorithm",
     "DrawWarning",
+    "GradientMartingale",
+    "LinearGaussian",
     "Posterior",
     "PosteriorClassifier",
     "PosteriorRegressor",
@@ -42,6 +47,7 @@ __all__ = [
     "algorithm",
     "baselines",
     "causal",
+    "credible_sets",
     "families",
     "files",
     "gp",

@@ -130,6 +130,12 @@ for _line in (
         example="nearbayes.algorithms.families:example",
     ),
     Family(
+        name="linear gaussian",
+        types=("nearbayes.LinearGaussian",),
+        files="nearbayes.files.linear_gaussian_draws",
+        example="nearbayes.algorithms.linear_gaussian:example",
+    ),
+    Family(
         name="estimators",  # of any library that has no line of its own
         types=tuple(
             f"nearbayes.{kind}Algorithm" for kind in ("Classifier", "Regressor", "Density")
@@ -188,6 +194,13 @@ for _line in (
         files="nearbayes.files.random_feature_draws",
         extra="jax",
         example="nearbayes.gp.sequential_map:example",
+    ),
+    Family(
+        name="gradient martingale",
+        types=("nearbayes.GradientMartingale",),
+        files="nearbayes.files.function_draws",
+        extra="jax",
+        example="nearbayes.gradients.gradient_martingale:example",
     ),
     Family(
         name="neural network",

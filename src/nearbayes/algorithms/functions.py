@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from nearbayes.core.data import Data, Rows
 from nearbayes.core.protocols import Algorithm, Model, Rng, Traits
+from nearbayes.core.schedule import captured
 from nearbayes.core.tables import Table
 
 __all__ = ["FunctionAlgorithm", "algorithm"]
@@ -25,6 +26,7 @@ def algorithm(
     *,
     predict: Callable[[Model, Table], Any] | None = None,
     randomised: bool = False,
+    fully_bayesian: bool = False,
 ) -> FunctionAlgorithm:
     """Make an algorithm of two functions.
 
@@ -40,6 +42,10 @@ def algorithm(
         ``predict(model, x)``, so that the posterior can predict.
     randomised : bool
         Whether `fit` is random.
+    fully_bayesian : bool
+        Whether `fit` is a sampler that gives one draw from the posterior of its rows. It is called
+        with `rng`, too. Its martingale posterior is that posterior for any schedule (remark in
+        section 4), so draws are not inflated; `examples/sampler_as_algorithm.py` has one.
 
     Examples
     --------
@@ -56,7 +62,7 @@ def algorithm(
     for name, function in (("fit", fit), ("sample", sample), ("predict", predict)):
         if not callable(function) and (name != "predict" or function is not None):
             raise TypeError(f"{name} must be a function, got {function!r}.")
-    return FunctionAlgorithm(fit, sample, predict, randomised)
+    return FunctionAlgorithm(fit, sample, predict, randomised or fully_bayesian, fully_bayesian)
 
 
 @dataclass(frozen=True)
@@ -67,11 +73,13 @@ class FunctionAlgorithm(Algorithm):
     sample_function: Callable[..., Any]
     predict_function: Callable[[Model, Table], Any] | None = None
     randomised: bool = False
+    fully_bayesian: bool = False
 
     @property
     def traits(self) -> Traits:
         """Plain repeated rows; random if the user says so."""
-        return Traits(randomised=self.randomised)
+        share = _everything if self.fully_bayesian else captured
+        return Traits(randomised=self.randomised, captured=share)
 
     def fit(self, data: Data, rng: Rng) -> Model:
         """Call the user's fit."""
@@ -94,6 +102,11 @@ class FunctionAlgorithm(Algorithm):
                 "or use posterior.apply(function)."
             )
         return np.asarray(self.predict_function(model, x))
+
+
+def _everything(n: float, blocks: Sequence[int]) -> float:
+    """The first fit of a sampler has the whole spread of the posterior already."""
+    return 1.0
 
 
 def example() -> tuple[FunctionAlgorithm, Data]:

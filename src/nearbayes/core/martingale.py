@@ -16,7 +16,7 @@ from nearbayes.core.paths import Martingale, checked_inputs
 from nearbayes.core.posterior import Posterior
 from nearbayes.core.protocols import Algorithm, ChunkAlgorithm, Inputs
 from nearbayes.core.run import Run
-from nearbayes.core.schedule import Schedule
+from nearbayes.core.schedule import Schedule, inflation_of
 from nearbayes.core.state import State
 from nearbayes.core.tables import Table
 from nearbayes.draws.credible import stack_draws
@@ -163,12 +163,13 @@ def _drawn(
     blocks = plan.blocks(observed.n)
     run.check_resumable(blocks=blocks)
     posterior, seen = draw(algorithm, observed, Martingale(sampler, blocks), run, look)
+    share = traits.captured(observed.n, blocks) if blocks else 0.0
     provenance = replace(
         posterior.provenance,
         schedule=str(plan),
         blocks=blocks,
-        captured=plan.captured(observed.n),
-        inflation=plan.inflation(observed.n),
+        captured=share,
+        inflation=inflation_of(share),
     )
     return replace(posterior, provenance=provenance), seen
 

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nearbayes.core.data import Block, Blocks, Counts, Data, Rows
-from nearbayes.core.schedule import Schedule, usual_schedule
+from nearbayes.core.schedule import Schedule, captured, usual_schedule
 from nearbayes.core.seeds import Streams
 from nearbayes.core.tables import Table
 from nearbayes.draws.credible import Link
@@ -57,6 +57,9 @@ class Traits:
         Names of the last axis of predictions, where these are class probabilities.
     schedule : callable
         ``schedule(n_refits)`` gives the default schedule; None leaves the number of refits open.
+    captured : callable
+        ``captured(n, blocks)`` is the share of the posterior variance that blocks reach; by default
+        that of one refit per block (App. C).
     packages : tuple of str
         Packages whose versions belong in the provenance.
     """
@@ -71,6 +74,7 @@ class Traits:
     own_variance: bool = False
     classes: NDArray[Any] | None = None
     schedule: Callable[[int | None], Schedule] = usual_schedule
+    captured: Callable[[float, Sequence[int]], float] = captured
     packages: tuple[str, ...] = ()
 
 

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from numbers import Integral, Real
 
-__all__ = ["Schedule", "captured", "inflation", "usual_schedule"]
+__all__ = ["Schedule", "captured", "inflation", "inflation_of", "usual_schedule"]
 
 
 def captured(n: float, blocks: Sequence[int]) -> float:
@@ -49,7 +49,11 @@ def inflation(n: float, blocks: Sequence[int]) -> float:
     >>> round(inflation(100, [100]), 3)
     2.0
     """
-    share = captured(n, blocks)
+    return inflation_of(captured(n, blocks))
+
+
+def inflation_of(share: float) -> float:
+    """Factor for standard deviations that makes up for a captured share; 1 where there is none."""
     return share**-0.5 if share > 0 else 1.0
 
 

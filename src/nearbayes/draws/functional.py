@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nearbayes.draws.credible import SMALLEST, Link, inflate, spread_interval, stack_draws
+from nearbayes.draws.credible_sets import Ellipsoid, ellipsoid, sup_t_band
 from nearbayes.draws.inference_data import Coordinates, as_coordinates, inference_data
 
 __all__ = ["Calibrated", "Functional", "KnownTruths", "Spread", "values_of"]
@@ -137,6 +138,38 @@ class Functional:
             return self.calibration.interval(self.values, coverage)
         factor = self._factor(chosen)
         return spread_interval(self.values, coverage, factor, self.link, self.start)
+
+    def band(
+        self, coverage: float = 0.9, *, spread: Spread | None = None, wasserstein: float = 0.0
+    ) -> Array:
+        """Band that holds all entries at once, such as a whole curve, shape (..., 2).
+
+        See `nearbayes.credible_sets.sup_t_band`; intervals hold each entry alone.
+
+        Parameters
+        ----------
+        coverage : float
+        spread : "raw", "inflated" or "calibrated", optional
+            By default the property `spread`, the best that is known.
+        wasserstein : float
+            Bound of the distance to the posterior that is meant, by which the band is enlarged
+            (App. B.2).
+
+        Examples
+        --------
+        >>> curve = Functional(np.random.default_rng(0).normal(size=(200, 30)))
+        >>> band, interval = curve.band(0.9), curve.interval(0.9)
+        >>> bool((band[:, 1] > interval[:, 1]).all())
+        True
+        """
+        options = {"link": self.link, "start": self.start, "wasserstein": wasserstein}
+        return sup_t_band(self.adjusted(spread), coverage, **options)  # type: ignore[arg-type]
+
+    def ellipsoid(
+        self, coverage: float = 0.9, *, spread: Spread | None = None, wasserstein: float = 0.0
+    ) -> Ellipsoid:
+        """Mahalanobis ellipsoid that holds a vector quantity; see `nearbayes.credible_sets`."""
+        return ellipsoid(self.adjusted(spread), coverage, wasserstein=wasserstein)
 
     def _checked(self, spread: Spread | None) -> Spread:
         if spread is None:

@@ -13,9 +13,14 @@ __all__ = ["dump_draws", "load_draws"]
 def dump_draws(algorithm: Any, *_: Any) -> NoReturn:
     """Say why, and what to do."""
     raise NotSaveable(
-        "draws of nearbayes.algorithm(fit, sample) cannot be saved, as a safe file holds no "
-        "functions: save the values that you need, posterior.apply(function).values."
+        f"draws of {_name(algorithm)} cannot be saved, as a safe file holds no functions: save the "
+        "values that you need, posterior.apply(function).values."
     )
+
+
+def _name(algorithm: Any) -> str:
+    name = type(algorithm).__name__
+    return "nearbayes.algorithm(fit, sample)" if name == "FunctionAlgorithm" else name
 
 
 def load_draws(*_: Any) -> NoReturn:

@@ -1,0 +1,316 @@
+r"""Credible sets: joint sets of vector quantities, and sets enlarged by a Wasserstein bound.
+
+A joint set holds all entries of a quantity at once with the stated probability: a sup-t band (a
+whole curve) or a Mahalanobis ellipsoid. How far it must reach is measured on the draws, each
+against the mean and the spread of the others, as a further draw, or the truth, would be.
+
+Enlarged sets (App. B.2, corollary): let p be within 2-Wasserstein distance :math:`\epsilon` of
+q, and :math:`p(A) = 1 - \gamma`. Then the set of points within :math:`\epsilon / \sqrt{t}` of A has
+:math:`q \ge 1 - \gamma - t`, for every t > 0.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.optimize import brentq
+
+from nearbayes.draws.credible import (
+    SMALLEST,
+    Link,
+    as_levels,
+    credible_interval,
+    holding,
+    off_link_scale,
+    on_link_scale,
+)
+
+__all__ = ["Ellipsoid", "ellipsoid", "enlarged_interval", "enlargement", "sup_t_band"]
+
+Array = NDArray[np.float64]
+SHARES = np.linspace(0.02, 0.98, 49)  # of what may be missed, that goes to the enlargement
+ROUNDING = 1e-9
+
+
+def sup_t_band(
+    values: ArrayLike,
+    coverage: float = 0.9,
+    *,
+    link: Link = "identity",
+    start: float = SMALLEST,
+    wasserstein: float = 0.0,
+) -> Array:
+    r"""Band that holds all entries at once (sup-t; Montiel Olea and Plagborg-Møller, 2019).
+
+    Mean plus and minus c standard deviations on the scale of the link, where c is the `coverage`
+    quantile of :math:`\max_i |v_i - m_i| / s_i` over the draws.
+
+    Parameters
+    ----------
+    values : array of shape (n_draws, ...)
+    coverage : float
+    link, start
+        See `nearbayes.draws.credible.on_link_scale`.
+    wasserstein : float
+        Bound of the distance to the posterior that is meant; see `enlargement`.
+
+    Returns
+    -------
+    array of shape (..., 2)
+
+    Examples
+    --------
+    >>> curve = np.random.default_rng(0).normal(size=(2000, 50)).cumsum(axis=1)
+    >>> band = sup_t_band(curve[:1000], 0.9)
+    >>> inside = ((band[:, 0] <= curve[1000:]) & (curve[1000:] <= band[:, 1])).all(axis=1)
+    >>> bool(abs(inside.mean() - 0.9) < 0.05)
+    True
+    """
+    draws = _checked(values)
+    level, margin = _level_and_margin(coverage, wasserstein, lambda c: _band_reach(draws, c))
+    scaled = on_link_scale(draws, link, start)
+    reach = _quantile(_sup_t(scaled), level, "band") * scaled.std(axis=0, ddof=1)
+    mean = np.asarray(draws.mean(axis=0))
+    centre = on_link_scale(mean, link, start)
+    bounds = off_link_scale(np.stack([centre - reach, centre + reach], axis=-1), link, start)
+    held = holding(bounds[..., None], mean)[..., 0]
+    return np.asarray(held + margin * np.array([-1.0, 1.0]))
+
+
+def _band_reach(draws: Array, level: float) -> float:
+    """Typical half width of a band, on which a choice of levels is judged."""
+    return _quantile(_sup_t(draws), level, "band") * float(np.mean(draws.std(axis=0, ddof=1)))
+
+
+def _sup_t(values: Array) -> Array:
+    """Largest standardised distance of each draw from the mean of the others, shape (n_draws,)."""
+    size = len(values)
+    gaps = (values - values.mean(axis=0)).reshape(size, -1)
+    squares = gaps**2
+    others = np.maximum(squares.sum(axis=0) - squares * size / (size - 1), 0.0) / (size - 2)
+    varies = np.ptp(gaps, axis=0) > 0
+    with np.errstate(divide="ignore"):  # where the others are all the same
+        found = np.abs(gaps[:, varies]) * size / (size - 1) / np.sqrt(others[:, varies])
+    return np.asarray(found.max(axis=1)) if varies.any() else np.zeros(size)
+
+
+@dataclass(frozen=True, eq=False)
+class Ellipsoid:
+    r"""Points with :math:`(\theta - m)^\top S^{-1} (\theta - m) \le r^2`, or near one of them.
+
+    Attributes
+    ----------
+    centre : array of shape (p,)
+    covariance : array of shape (p, p)
+    radius : float
+    margin : float
+        Points within this Euclidean distance of the ellipsoid count, too.
+
+    Examples
+    --------
+    >>> circle = Ellipsoid(np.zeros(2), np.eye(2), 1.0)
+    >>> circle.contains([[0.5, 0.5], [1.5, 0.0]]).tolist()
+    [True, False]
+    >>> circle.enlarged(0.6).contains([1.5, 0.0])
+    True
+    """
+
+    centre: Array
+    covariance: Array
+    radius: float
+    margin: float = 0.0
+
+    def mahalanobis(self, points: ArrayLike) -> Array:
+        """Distance from the centre in standard deviations, shape (...), of points (..., p)."""
+        gaps = self._gaps(points)
+        solved = np.linalg.solve(self.covariance, gaps.reshape(-1, gaps.shape[-1]).T).T
+        return np.asarray(np.sqrt(np.sum(gaps * solved.reshape(gaps.shape), axis=-1)))
+
+    def distance(self, points: ArrayLike) -> Array:
+        """Euclidean distance of points (..., p) from the ellipsoid, 0 inside; shape (...)."""
+        values, vectors = np.linalg.eigh(self.covariance)
+        gaps = self._gaps(points) @ vectors
+        flat = [_outside(each, self.radius**2 * values) for each in gaps.reshape(-1, len(values))]
+        return np.asarray(flat).reshape(gaps.shape[:-1])
+
+    def contains(self, points: ArrayLike) -> NDArray[np.bool_] | bool:
+        """Tell which of the points (..., p) are in the set; one answer for one point."""
+        if self.margin > 0:
+            inside = self.distance(points) <= self.margin
+        else:
+            inside = self.mahalanobis(points) <= self.radius
+        return inside if inside.ndim else bool(inside)
+
+    def enlarged(self, margin: float) -> Ellipsoid:
+        """The set of points within a Euclidean distance of this one."""
+        if not margin >= 0:
+            raise ValueError(f"margin must be a number of at least 0, got {margin!r}.")
+        return replace(self, margin=self.margin + float(margin))
+
+    def _gaps(self, points: ArrayLike) -> Array:
+        gaps = np.asarray(points, dtype=np.float64) - self.centre
+        if gaps.shape[-1:] != self.centre.shape:
+            raise ValueError(
+                f"points must have {len(self.centre)} entries on their last axis, got shape "
+                f"{np.shape(points)}."
+            )
+        return gaps
+
+
+def _outside(gap: Array, squares: Array) -> float:
+    """Distance of a point from an ellipsoid with these squared axes, in the basis of the axes."""
+    if np.sum(gap**2 / squares) <= 1:
+        return 0.0
+
+    def excess(shift: float) -> float:  # the nearest point is gap * squares / (squares + shift)
+        return float(np.sum(gap**2 * squares / (squares + shift) ** 2) - 1)
+
+    most = float(np.linalg.norm(gap) * np.sqrt(squares.max()))
+    shift = brentq(excess, 0.0, most, xtol=1e-12 * max(most, 1.0))
+    return float(np.linalg.norm(gap * shift / (squares + shift)))
+
+
+def ellipsoid(values: ArrayLike, coverage: float = 0.9, *, wasserstein: float = 0.0) -> Ellipsoid:
+    """Mahalanobis ellipsoid of a vector quantity.
+
+    Parameters
+    ----------
+    values : array of shape (n_draws, p)
+    coverage : float
+    wasserstein : float
+        Bound of the distance to the posterior that is meant, in the Euclidean norm; see
+        `enlargement`.
+
+    Examples
+    --------
+    >>> draws = np.random.default_rng(0).normal(size=(2000, 3))
+    >>> found = ellipsoid(draws[:1000], 0.9)
+    >>> bool(abs(found.contains(draws[1000:]).mean() - 0.9) < 0.05)
+    True
+    """
+    draws = _checked(values)
+    if draws.ndim != 2:
+        raise ValueError(
+            f"an ellipsoid needs a vector per draw, got draws of shape {draws.shape[1:]}: return a "
+            "1-D array from the function."
+        )
+    size, p = draws.shape
+    if size < p + 3:
+        raise ValueError(
+            f"an ellipsoid of {p} entries needs at least {p + 3} draws, got {size}: make more "
+            "draws, take fewer entries, or use a band."
+        )
+    covariance = np.atleast_2d(np.cov(draws, rowvar=False))
+    if np.linalg.matrix_rank(covariance, hermitian=True) < p:
+        raise ValueError(
+            "an ellipsoid needs entries that vary and do not determine each other, got draws with "
+            "a singular covariance: leave such entries out, or use a band."
+        )
+    distances = _distances_from_others(draws, covariance)
+    scale = float(np.sqrt(np.linalg.eigvalsh(covariance)[-1]))
+    level, margin = _level_and_margin(
+        coverage, wasserstein, lambda c: scale * _quantile(distances, c, "ellipsoid")
+    )
+    radius = _quantile(distances, level, "ellipsoid")
+    return Ellipsoid(draws.mean(axis=0), covariance, radius, margin)
+
+
+def _distances_from_others(draws: Array, covariance: Array) -> Array:
+    """Mahalanobis distance of each draw, by mean and covariance of the others (rank-one update)."""
+    size = len(draws)
+    gaps = draws - draws.mean(axis=0)
+    own = np.sum(gaps * np.linalg.solve(covariance, gaps.T).T, axis=1)
+    left = np.maximum(1 - own * size / (size - 1) ** 2, SMALLEST)
+    return np.asarray(np.sqrt(own / left * size**2 * (size - 2) / (size - 1) ** 3))
+
+
+def enlargement(wasserstein: float, share: float) -> float:
+    r"""How much a set must grow, :math:`\epsilon / \sqrt{t}` (App. B.2, corollary (i)).
+
+    Parameters
+    ----------
+    wasserstein : float
+        Bound of the 2-Wasserstein distance between the draws' distribution and the other.
+    share : float
+        Probability t by which the enlarged set may fall short of the level of the set.
+
+    Examples
+    --------
+    >>> enlargement(0.01, 0.04)
+    0.05
+    """
+    if not 0 <= wasserstein < np.inf:
+        raise ValueError(f"wasserstein must be a number of at least 0, got {wasserstein!r}.")
+    if not 0 < share < 1:
+        raise ValueError(f"share must lie strictly between 0 and 1, got {share!r}.")
+    return float(wasserstein / np.sqrt(share))
+
+
+def enlarged_interval(values: ArrayLike, coverage: float, wasserstein: float) -> Array:
+    """Interval of draws that has the coverage under any distribution within a distance of theirs.
+
+    Part of what may be missed goes to the interval, the rest to its enlargement, so that the whole
+    is as narrow as can be.
+
+    Parameters
+    ----------
+    values : array of shape (n_draws, ...)
+    coverage : float
+    wasserstein : float
+        Bound of the 2-Wasserstein distance, of each entry.
+
+    Returns
+    -------
+    array of shape (..., 2)
+
+    Examples
+    --------
+    >>> draws = np.random.default_rng(0).normal(size=5000)
+    >>> plain, wide = (enlarged_interval(draws, 0.9, by) for by in (0.0, 0.05))
+    >>> bool(plain[0] > wide[0] and wide[1] - wide[0] < 2 * (plain[1] - plain[0]))
+    True
+    """
+    draws = _checked(values)
+
+    def half_width(level: float) -> float:
+        return float(np.mean(np.diff(credible_interval(draws, level), axis=-1))) / 2
+
+    level, margin = _level_and_margin(coverage, wasserstein, half_width)
+    return np.asarray(credible_interval(draws, level) + margin * np.array([-1.0, 1.0]))
+
+
+def _level_and_margin(
+    coverage: float, wasserstein: float, reach: Callable[[float], float]
+) -> tuple[float, float]:
+    """Level of the set and its enlargement, whose sum of reaches is the smallest."""
+    level = float(as_levels(coverage)[0])
+    if wasserstein == 0:
+        return level, 0.0
+    missed = 1 - level
+    pairs = [(level + share * missed, enlargement(wasserstein, share * missed)) for share in SHARES]
+    return min(pairs, key=lambda pair: reach(pair[0]) + pair[1])
+
+
+def _checked(values: ArrayLike) -> Array:
+    draws = np.asarray(values, dtype=np.float64)
+    if draws.ndim < 1 or len(draws) < 3 or not np.isfinite(draws).all():
+        raise ValueError(
+            "a credible set needs at least 3 finite draws on the first axis, got an array of shape "
+            f"{draws.shape}: make more draws."
+        )
+    return draws
+
+
+def _quantile(distances: Array, level: float, what: str) -> float:
+    """Quantile of draws that a further one exceeds as rarely as it should (Weibull)."""
+    size = len(distances)
+    if level * (size + 1) > size + ROUNDING:
+        needed = int(np.ceil(level / (1 - level) - ROUNDING))
+        raise ValueError(
+            f"a {what} of {level:.4g} needs at least {needed} draws, got {size}: make more draws, "
+            "or lower coverage."
+        )
+    return float(np.quantile(distances, level, method="weibull"))

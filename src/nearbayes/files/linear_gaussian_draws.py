@@ -1,0 +1,43 @@
+"""Draws of linear-Gaussian inverse problems: the operator, and coefficients as one array."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from typing import Any
+
+import numpy as np
+
+from nearbayes.algorithms.linear_gaussian import LinearGaussian
+from nearbayes.files.arrays import Read, array_bytes, array_of
+from nearbayes.files.container import FileRefused, Members
+from nearbayes.files.draws import Models
+from nearbayes.files.manifest import Record
+
+__all__ = ["dump_draws", "load_draws"]
+
+
+def dump_draws(
+    algorithm: LinearGaussian, drawn: Sequence[Any] | None, models: Models, members: Members
+) -> dict[str, Any]:
+    """A record of the problem and of its draws."""
+    operator = np.asarray(algorithm.A, dtype=np.float64)
+    return {
+        "operator": members.add("arrays", array_bytes(operator), "npy"),
+        "alpha": float(algorithm.alpha),
+        "coefficients": members.add("arrays", array_bytes(np.stack(drawn or [])), "npy"),
+    }
+
+
+def load_draws(
+    record: Record, size: int | None, read: Read, trusted: Collection[str] = ()
+) -> tuple[LinearGaussian, Any]:
+    """Undo `dump_draws`."""
+    operator = array_of(read(record.text("operator")), "f")
+    try:
+        problem = LinearGaussian(operator, record.number("alpha"))
+    except ValueError as error:
+        raise FileRefused(f"its operator is none: {error}") from error
+    found = array_of(read(record.text("coefficients")), "f")
+    if found.shape != (size, len(problem.singular_values)) or not np.isfinite(found).all():
+        raise FileRefused(f"its draws have shape {found.shape}, or are not finite.")
+    return problem, found

@@ -1,0 +1,1 @@
+"""Gradient martingales: online and natural gradient of any JAX log density."""

@@ -1,0 +1,426 @@
+r"""Gradient martingales: any log density of JAX, with a sampler, as an algorithm.
+
+Online gradient ascent on observations that it samples itself is a martingale (eq. gd-martingale);
+natural gradient with steps 1 / (j + 1) (eq. natgd-martingale, App. C) has the covariance
+:math:`I^{-1} / n` of the posterior of a well-specified model with n rows. Sequential MLE of an
+exponential family is natural gradient in its mean parameter.
+
+This file is free of JAX, which is imported with the first fit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nearbayes.core.data import Blocks, Data, Repeated, Rows
+from nearbayes.core.protocols import ChunkAlgorithm, DrawsFailedError, Rng, Traits
+from nearbayes.core.schedule import Schedule, is_whole, usual_schedule
+from nearbayes.core.seeds import Streams
+from nearbayes.core.tables import Table, numeric_values
+from nearbayes.gradients.steps import StepSize, share_reached, sizes, variance_left
+
+if TYPE_CHECKING:
+    from nearbayes.gradients.densities import Density
+
+__all__ = ["GradientMartingale"]
+
+Array = NDArray[np.float64]
+Keys = NDArray[np.uint32]
+NUMBERS, SMALLEST_CHUNK, LARGEST_CHUNK = 2_000_000, 8, 1_000  # of all matrices of a chunk
+PIECE = 1_024  # rows of a block that one program takes
+PREDICTED_AT_ONCE = 16
+SINGULAR = 1e-12  # smallest eigenvalue over the largest
+KINDS = ("hessian", "scores", "empirical")
+LOST = (
+    "a gradient step led to parameters that are not finite: log_density or its gradient is not "
+    "finite there, or the Fisher information is not positive definite; try parameters without "
+    "bounds (the log of a scale), or smaller steps."
+)
+
+
+@dataclass(frozen=True, eq=False)
+class GradientMartingale(ChunkAlgorithm):
+    r"""Online or natural gradient of a log density, on observations that it samples itself.
+
+    .. math:: \theta_{j+1} = \theta_j + \eta_j P \nabla_\theta \log p_{\theta_j}(\hat z_{j+1}),
+              \quad \hat z_{j+1} \sim p_{\theta_j}
+
+    with :math:`P = I(\theta_j)^{-1}` (natural, eq. natgd-martingale) or :math:`P = 1` (plain, eq.
+    gd-martingale; its covariance is :math:`I / n`, so it is no posterior unless I = 1). The first
+    fit is maximum likelihood. Rows of a block are taken one by one, in one compiled program for all
+    draws of a chunk, so a block of 100 rows is 100 steps. Needs JAX: ``pip install
+    'nearbayes[jax]'``.
+
+    Parameters
+    ----------
+    log_density : callable
+        ``log_density(theta, z)`` of one observation, or ``log_density(theta, x, y)`` for data with
+        inputs; a number, by functions of JAX. Observations are floats, inputs rows of numbers.
+    sampler : callable
+        ``sampler(theta, key)`` gives one observation, ``sampler(theta, x, key)`` one outcome at a
+        row x; `key` is for `jax.random`.
+    start : array, or any structure of arrays that JAX knows (dict, tuple, ...)
+        Where the search for the maximum likelihood begins; draws have the same structure.
+    gradient : "natural" or "plain"
+    information : "hessian", "scores", "empirical" or callable
+        Fisher information of one observation: minus the expected Hessian or the expected product
+        of scores, both at simulated outcomes; the product of scores at the real ones; or a function
+        ``information(theta)``, ``information(theta, x)`` with inputs, of shape (d, d). With inputs
+        it is averaged over the real rows.
+    refresh : "block" or "row"
+        When the information is computed anew: for every block, or (slower) for every row.
+    step_size : callable, optional
+        ``step_size(j)`` after j rows, for an array of j; default 1 / (j + 1), the paper's.
+    finish_after : int or float, optional
+        Stop after so many steps (a float: times n), and add what is left of the path from its
+        limit, :math:`N(0, I(\theta)^{-1} / M)` for M rows, real and imputed (Fong and Yiu, 2024).
+        Nothing is left to be captured then.
+    n_samples : int
+        Outcomes that are simulated for one evaluation of the information.
+    predict_function : callable, optional
+        ``predict_function(theta, x)`` at a row x, so that the posterior can predict.
+    fit_function : callable, optional
+        ``fit_function(z)`` or ``fit_function(X, y)`` gives the first fit in place of maximum
+        likelihood, such as a penalised one.
+
+    Examples
+    --------
+    A normal distribution with unknown mean and log standard deviation:
+
+    >>> import jax, nearbayes as nb
+    >>> normal = nb.GradientMartingale(
+    ...     lambda theta, z: jax.scipy.stats.norm.logpdf(z, theta[0], jax.numpy.exp(theta[1])),
+    ...     lambda theta, key: theta[0] + jax.numpy.exp(theta[1]) * jax.random.normal(key),
+    ...     start=np.zeros(2))
+    >>> z = np.random.default_rng(0).normal(3.0, 2.0, size=100)
+    >>> posterior = nb.martingale_posterior(normal, z, n_draws=1000, random_state=0)
+    >>> mean = posterior.apply(lambda theta: theta[0])
+    >>> bool(abs(mean.std / (z.std() / 10) - 1) < 0.1)
+    True
+    """
+
+    log_density: Callable[..., Any]
+    sampler: Callable[..., Any]
+    start: Any
+    gradient: Literal["natural", "plain"] = "natural"
+    information: Literal["hessian", "scores", "empirical"] | Callable[..., Any] = "hessian"
+    refresh: Literal["block", "row"] = "block"
+    step_size: StepSize | None = None
+    finish_after: int | float | None = None
+    n_samples: int = 1_000
+    predict_function: Callable[[Any, Any], Any] | None = None
+    fit_function: Callable[..., Any] | None = None
+
+    def __post_init__(self) -> None:
+        for name in ("log_density", "sampler"):
+            if not callable(getattr(self, name)):
+                raise TypeError(f"{name} must be a function, got {getattr(self, name)!r}.")
+        for name in ("step_size", "predict_function", "fit_function"):
+            if getattr(self, name) is not None and not callable(getattr(self, name)):
+                raise TypeError(f"{name} must be a function or None, got {getattr(self, name)!r}.")
+        _check_choice("gradient", self.gradient, ("natural", "plain"))
+        _check_choice("refresh", self.refresh, ("block", "row"))
+        if not callable(self.information):
+            _check_choice("information", self.information, KINDS, "a function, ")
+        if not is_whole(self.n_samples) or self.n_samples < 1:
+            raise ValueError(
+                f"n_samples must be a whole number, 1 or more, got {self.n_samples!r}."
+            )
+        if self.finish_after is not None and not self.finish_after > 0:
+            raise ValueError(f"finish_after must be positive or None, got {self.finish_after!r}.")
+
+    @property
+    def traits(self) -> Traits:
+        """Rows are not kept; what is left of the path by `finish_after` is added."""
+        size = self._flat_start.size
+        return Traits(
+            chunk=min(max(NUMBERS // size**2, SMALLEST_CHUNK), LARGEST_CHUNK),
+            keeps_rows=False,
+            runs_in="threads",
+            schedule=partial(_usual_schedule, self.finish_after),
+            captured=partial(_captured, self.step_size, self.finish_after),
+            packages=("jax",),
+        )
+
+    @property
+    def _flat_start(self) -> Array:
+        return np.asarray(_jax("densities").flattened(self.start)[0])
+
+    def _density(self, data: Data) -> Density:
+        _, structure = _jax("densities").flattened(self.start)
+        found: Density = _jax("densities").Density(
+            self.log_density, self.sampler, structure, data.table is not None
+        )
+        return found
+
+    def prepare(self, data: Data, rng: Rng) -> tuple[GradientMartingale, Data]:
+        """Check what the user's functions give, at the start and for the real rows."""
+        try:
+            outcomes = np.asarray(data.y, dtype=np.float64)
+        except (TypeError, ValueError):
+            raise TypeError(
+                f"GradientMartingale needs numbers as outcomes, got {data.y.dtype}: encode them "
+                "as numbers."
+            ) from None
+        numeric = replace(data, y=outcomes)
+        _jax("checking").check_functions(self._density(data), self._flat_start, *_arrays(numeric))
+        return self, numeric
+
+    def fit(self, data: Sequence[Data], streams: Streams) -> Array:
+        """Maximum likelihood of each draw's rows, shape (n_draws, n_parameters)."""
+        if not isinstance(data, Repeated):
+            return self._fitted(dict(enumerate(data)))
+        try:
+            first = self._first_fit(data[0])
+            self._check_information(first, data[0], streams)
+        except Exception as error:  # of all draws, as they have the same rows
+            raise DrawsFailedError(dict.fromkeys(range(len(data)), error)) from error
+        return np.tile(first, (len(data), 1))
+
+    def _first_fit(self, data: Data) -> Array:
+        """Maximum likelihood, or what the user's function gives."""
+        if self.fit_function is not None:
+            rows = data.repeat() if data.count is not None else data
+            given = (rows.y,) if rows.table is None else (rows.x, rows.y)
+            found = np.asarray(_jax("densities").flattened(self.fit_function(*given))[0])
+            if found.shape != self._flat_start.shape:
+                raise ValueError(
+                    f"fit_function must give {self._flat_start.size} parameters, as start has, got "
+                    f"{found.size}."
+                )
+            return found
+        program = _jax("newton").maximum_program(self._density(data))
+        with _float64():
+            theta, converged = program(self._flat_start, *_arrays(data), data.counts)
+        if not converged:
+            raise ValueError(
+                "the search for the maximum likelihood from start did not settle: the likelihood "
+                "may have no maximum (separated classes, too few rows); try another start, or give "
+                "fit_function."
+            )
+        return np.asarray(theta)
+
+    def _fitted(self, data: dict[int, Data]) -> Array:
+        """First fits to the rows of each draw; those that fail are named."""
+        found: dict[int, Array] = {}
+        errors: dict[int, Exception] = {}
+        for place, each in data.items():
+            try:
+                found[place] = self._first_fit(each)
+            except ValueError as error:
+                errors[place] = error
+        if errors:
+            raise DrawsFailedError(errors)
+        return np.stack([found[place] for place in data])
+
+    def _check_information(self, theta: Array, data: Data, streams: Streams) -> None:
+        if self.gradient == "plain" and self.finish_after is None:
+            return
+        walking = _jax("walking")
+        keys = streams.chunk.integers(2**32, size=(1, 2), dtype=np.uint32)
+        program = walking.information_program(self._density(data), self.information)
+        with _float64():
+            found = np.asarray(program(theta[None], self._rows(data), keys))[0]
+        values = np.linalg.eigvalsh((found + found.T) / 2) if np.isfinite(found).all() else [np.nan]
+        if not values[0] > SINGULAR * values[-1]:
+            raise ValueError(
+                "the Fisher information at the first fit is singular or not finite (eigenvalues "
+                f"{values[0]:.3g} to {values[-1]:.3g}): leave out parameters that the others "
+                "determine, raise n_samples, or use gradient='plain'."
+            )
+
+    def sample(self, models: Array, x: Sequence[Rows], streams: Streams) -> Keys:
+        """A key per draw, shape (n_draws, 2): rows are sampled one by one as `refit` takes them."""
+        lost = np.flatnonzero(~np.isfinite(models).all(axis=1))
+        if len(lost):
+            raise DrawsFailedError({int(place): ValueError(LOST) for place in lost})
+        return streams.chunk.integers(2**32, size=(len(models), 2), dtype=np.uint32)
+
+    def refit(self, data: Sequence[Data], new: Blocks, models: Array, streams: Streams) -> Array:
+        """Take every draw along the rows of its block (eq. natgd-martingale)."""
+        keys = np.asarray(new.y, dtype=np.uint32)
+        if new.size == new.total:  # all there is: a parametric bootstrap
+            return self._refitted(new, models, keys, data[0])
+        before, n = new.total - new.size, data[0].n
+        last = new.total if self.finish_after is None else n + self._steps_before_finish(n)
+        n_steps = int(np.clip(round(last - before), 0, new.size))
+        with _float64():
+            moved = self._walked(data[0], new, models, keys, n_steps, streams)
+            if before < last <= new.total and self.finish_after is not None:
+                moved = self._finished(data[0], moved, keys, last, streams)
+        lost = np.flatnonzero(~np.isfinite(moved).all(axis=1))
+        if len(lost):
+            raise DrawsFailedError({int(place): ValueError(LOST) for place in lost})
+        return moved
+
+    def _steps_before_finish(self, n: float) -> int:
+        assert self.finish_after is not None
+        return _in_rows(self.finish_after, n)
+
+    def _walked(
+        self, data: Data, new: Blocks, models: Array, keys: Keys, n_steps: int, streams: Streams
+    ) -> Array:
+        """Gradient steps with the first rows of a block, in pieces of few shapes."""
+        walking = _jax("walking")
+        program = walking.walking_program(
+            self._density(data), self.information, self.gradient, self.refresh
+        )
+        rows, before = self._rows(data), new.total - new.size
+        natural = self.gradient == "natural"
+        n_draws, size = models.shape
+        walk = walking.Walk(models, np.zeros((n_draws, size, size) if natural else (n_draws, 0, 0)))
+        places = _shuffled(new.x, streams.chunk)
+        for first in range(0, n_steps, PIECE):
+            taken = min(PIECE, n_steps - first)
+            table, index = _inputs(new.x, places, slice(first, first + taken))
+            steps = np.zeros(PIECE)
+            steps[:taken] = sizes(self.step_size, before + first, taken)
+            walk = program(walk, keys, rows, table, index, steps, first, taken)
+        return np.asarray(walk.theta)
+
+    def _finished(
+        self, data: Data, models: Array, keys: Keys, total: float, streams: Streams
+    ) -> Array:
+        """Add what is left of the path after `total` rows."""
+        program = _jax("walking").finishing_program(
+            self._density(data), self.information, self.gradient
+        )
+        noise = streams.chunk.standard_normal(models.shape)
+        left = variance_left(self.step_size, total)
+        return np.asarray(program(models, keys, self._rows(data), noise, left))
+
+    def _refitted(self, new: Blocks, models: Array, keys: Keys, data: Data) -> Array:
+        """Maximum likelihood of rows that were all sampled from the models."""
+        jax = _jax("walking").jax
+        program = _jax("walking").sampling_program(self._density(data))
+        made: dict[int, Data] = {}
+        with _float64():
+            for place, (theta, rows) in enumerate(zip(models, new.x, strict=True)):
+                table = None if rows.table is None else rows.values
+                row_keys = jax.random.split(keys[place], len(rows))
+                outcomes = np.asarray(program(theta, _values(table, len(rows)), row_keys))
+                made[place] = Data(table, None, outcomes)
+        return self._fitted(made)
+
+    def _rows(self, data: Data) -> Any:
+        return _jax("information").rows_of_information(self.information, data, self.n_samples)
+
+    def reveal(self, model: Array) -> Any:
+        """Parameters in the structure of `start`."""
+        return _jax("densities").flattened(self.start)[1].unravelled(np.asarray(model))
+
+    def predict(self, models: Sequence[Array] | Array, x: Table) -> Array:
+        """Predictions of every draw, shape (n_draws, n_rows, ...)."""
+        if self.predict_function is None:
+            raise TypeError(
+                "this GradientMartingale came without predict_function: give one, or use "
+                "posterior.apply(function)."
+            )
+        thetas, rows = np.asarray(models), _values(x, 0)
+        density = self._density(Data(x, None, np.zeros(len(rows))))
+        program = _jax("walking").prediction_program(density, self.predict_function)
+        # chunks of one size, so that a draw predicts the same beside any number of others
+        padded = np.pad(thetas, ((0, -len(thetas) % PREDICTED_AT_ONCE), (0, 0)), mode="edge")
+        parts = padded.reshape(-1, PREDICTED_AT_ONCE, thetas.shape[1])
+        with _float64():
+            found = np.concatenate([np.asarray(program(part, rows)) for part in parts])
+        return found[: len(thetas)]
+
+
+def _jax(module: str) -> Any:
+    """A module of this room that needs JAX."""
+    try:
+        return import_module(f"nearbayes.gradients.{module}")
+    except ModuleNotFoundError as error:
+        raise ModuleNotFoundError(
+            f"GradientMartingale needs {error.name}: pip install 'nearbayes[jax]'.", name=error.name
+        ) from error
+
+
+def _float64() -> Any:
+    return import_module("nearbayes.compiled.precision").computing_in("float64")
+
+
+def _arrays(data: Data) -> tuple[Array, Array]:
+    """Inputs (n_rows, n_columns) and outcomes as floats; no columns where there are no inputs."""
+    table = None if data.table is None else data.x
+    return _values(table, len(data.y)), np.asarray(data.y, dtype=np.float64)
+
+
+def _values(table: Table | None, n_rows: int) -> Array:
+    return np.zeros((n_rows, 0)) if table is None else numeric_values(table, "GradientMartingale")
+
+
+def _shuffled(x: Sequence[Rows], rng: Rng) -> NDArray[np.intp] | None:
+    """Which input row each draw takes at each step; rows of a block come in random order.
+
+    An urn gives its rows sorted, and the first steps are the largest.
+    """
+    if x[0].table is None:
+        return None
+    return rng.permuted(np.stack([rows.positions for rows in x]), axis=1)
+
+
+def _inputs(
+    x: Sequence[Rows], places: NDArray[np.intp] | None, piece: slice
+) -> tuple[Array, NDArray[np.int32]]:
+    """A table of input rows, and which of them each draw takes at the steps of a piece."""
+    index = np.zeros((len(x), PIECE), dtype=np.int32)
+    if places is None:
+        return np.zeros((1, 0)), index
+    chosen = places[:, piece]
+    taken = chosen.shape[1]
+    if all(rows.table is x[0].table for rows in x):
+        index[:, :taken] = chosen
+        return _values(x[0].table, 0), index
+    tables = [_values(rows.table, 0)[each] for rows, each in zip(x, chosen, strict=True)]
+    stacked = np.zeros((len(x) * PIECE, tables[0].shape[1]))
+    index[:, :taken] = np.arange(len(x))[:, None] * PIECE + np.arange(taken)
+    stacked[index[:, :taken].ravel()] = np.concatenate(tables)
+    return stacked, index
+
+
+def _in_rows(amount: int | float, n: float) -> int:
+    return int(amount) if is_whole(amount) else max(1, round(amount * n))
+
+
+def _captured(
+    step_size: StepSize | None, finish_after: int | float | None, n: float, blocks: Sequence[int]
+) -> float:
+    """Share of the variance that single steps reach; all of it if the path is finished."""
+    if finish_after is not None and sum(blocks) >= _in_rows(finish_after, n):
+        return 1.0
+    return min(1.0, share_reached(step_size, n, sum(blocks)))
+
+
+def _usual_schedule(finish_after: int | float | None, n_refits: int | None) -> Schedule:
+    """Blocks up to where the path is finished; else those of all algorithms."""
+    if finish_after is None:
+        return usual_schedule(n_refits)
+    refits = 4 if n_refits is None else max(n_refits, 1)
+    block = -(-finish_after // refits) if is_whole(finish_after) else finish_after / refits
+    return Schedule.arithmetic(horizon=finish_after, block=block)
+
+
+def _check_choice(name: str, value: Any, known: tuple[str, ...], other: str = "") -> None:
+    if value not in known:
+        raise ValueError(f"{name} must be {other}{' or '.join(map(repr, known))}, got {value!r}.")
+
+
+def example() -> tuple[GradientMartingale, Data]:
+    """Logistic regression, and data for it."""
+    rng = np.random.default_rng(7)
+    X = rng.normal(size=(60, 3))
+    y = rng.binomial(1, 1 / (1 + np.exp(-X[:, 0])))
+    examples = _jax("logistic_example")
+    algorithm = GradientMartingale(
+        examples.log_density, examples.sampler, np.zeros(3), predict_function=examples.probability
+    )
+    return algorithm, Data.of(X, y)

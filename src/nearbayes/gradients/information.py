@@ -1,0 +1,128 @@
+r"""Information: the Fisher information :math:`I(\theta)` of one observation, for many draws.
+
+- a function of the user: exact;
+- "hessian": minus the Hessian of the log density, averaged over simulated outcomes. It does not
+  depend on the outcome in canonical models, and is exact there;
+- "scores": products of scores :math:`s s^\top`, averaged over simulated outcomes;
+- "empirical": the same at the real outcomes.
+
+With inputs, all are averaged over the real rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Literal, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from nearbayes.core.data import Data
+from nearbayes.core.tables import numeric_values
+from nearbayes.gradients.densities import Density
+
+__all__ = ["Information", "InformationKind", "RowsOfInformation", "rows_of_information"]
+
+InformationKind = Literal["hessian", "scores", "empirical"]
+PIECE = 32  # rows that are taken at once
+
+
+class RowsOfInformation(NamedTuple):
+    """Rows that information is averaged over: x, y and weight, in pieces of `PIECE` rows."""
+
+    x: Any
+    y: Any
+    weight: Any
+
+
+@dataclass(frozen=True)
+class Information:
+    """Information of one observation under a density, as a function of flat parameters.
+
+    Attributes
+    ----------
+    density : Density
+    kind : "hessian", "scores", "empirical" or callable
+        A callable takes ``(theta)``, or ``(theta, x)`` with inputs.
+    """
+
+    density: Density
+    kind: InformationKind | Callable[..., Any]
+
+    def of_draws(self, thetas: Any, rows: RowsOfInformation, keys: Any) -> Any:
+        """Information of every draw, shape (n_draws, size, size)."""
+        if callable(self.kind) and not self.density.inputs:
+            return jax.vmap(self._given)(thetas)
+        one = jax.vmap(jax.vmap(self._at_row, in_axes=(None, 0, 0, 0)), in_axes=(0, None, None, 0))
+        total = jnp.sum(rows.weight)
+
+        def added(sums: Any, piece: Any) -> tuple[Any, None]:
+            (x, y, weight), number = piece
+            row_keys = jax.vmap(lambda key: _many(key, number, len(weight)))(keys)
+            each = one(thetas, x, y, row_keys)
+            return sums + jnp.einsum("krab,r->kab", each, weight), None
+
+        size = self.density.structure.size
+        start = jnp.zeros((len(thetas), size, size))
+        pieces = (tuple(rows), jnp.arange(len(rows.weight)))
+        return jax.lax.scan(added, start, pieces)[0] / total
+
+    def _given(self, theta: Any, *x: Any) -> Any:
+        size = self.density.structure.size
+        found = jnp.asarray(self.kind(self.density.structure.unravelled(theta), *x))  # type: ignore[operator]
+        return found.reshape(size, size)
+
+    def _at_row(self, theta: Any, x: Any, y: Any, key: Any) -> Any:
+        density = self.density
+        if callable(self.kind):
+            return self._given(theta, x)
+        if self.kind != "empirical":
+            y = density.sample(theta, x, key)
+        if self.kind == "hessian":
+            return density.curvature(theta, x, y)
+        score = density.score(theta, x, y)
+        return jnp.outer(score, score)
+
+
+def _many(key: Any, number: Any, size: int) -> Any:
+    """Keys of the rows of a piece."""
+    return jax.random.split(jax.random.fold_in(key, number), size)
+
+
+def rows_of_information(
+    kind: InformationKind | Callable[..., Any], data: Data, n_samples: int
+) -> RowsOfInformation:
+    """Real rows to average over: all for real outcomes, else as many as outcomes are simulated.
+
+    Every row gets its share of `n_samples` simulated outcomes by its weight; where rows are more,
+    evenly spaced ones are taken. A given function needs no more than one evaluation per row.
+    """
+    inputs = data.table is not None
+    n_rows = len(data.y)
+    if kind == "empirical":
+        index, weight = np.arange(n_rows), data.counts
+    elif not inputs:
+        index, weight = np.zeros(n_samples, dtype=np.intp), np.ones(n_samples)
+    else:
+        index, weight = _spread(data.counts, n_samples, once=callable(kind))
+    x = numeric_values(data.x, "GradientMartingale") if inputs else np.zeros((n_rows, 0))
+    spare = -len(index) % PIECE
+    index, weight = (
+        np.append(index, np.repeat(index[:1], spare)),
+        np.append(weight, np.zeros(spare)),
+    )
+    parts = (np.asarray(x)[index], np.asarray(data.y, dtype=np.float64)[index], weight)
+    n_pieces = len(index) // PIECE
+    return RowsOfInformation(*(part.reshape(n_pieces, PIECE, *part.shape[1:]) for part in parts))
+
+
+def _spread(counts: Any, n_samples: int, once: bool) -> tuple[Any, Any]:
+    """Rows to simulate outcomes at, and their weights."""
+    n_rows = len(counts)
+    if n_rows > n_samples:
+        places = (np.arange(n_samples) + 0.5) * counts.sum() / n_samples
+        return np.searchsorted(np.cumsum(counts), places), np.ones(n_samples)
+    times = 1 if once else -(-n_samples // n_rows)
+    return np.repeat(np.arange(n_rows), times), np.repeat(counts, times)

@@ -1,0 +1,150 @@
+r"""Walking: the gradient steps of a block, for all draws of a chunk in one compiled program.
+
+Rows of a block are taken one by one: an outcome is sampled from the parameters at hand, and moves
+them at once (eq. gd-martingale and, with :math:`P = I(\theta)^{-1}`, eq. natgd-martingale):
+
+.. math:: \theta_{j+1} = \theta_j + \eta_j P \nabla_\theta \log p_{\theta_j}(\hat z_{j+1}),
+          \quad \hat z_{j+1} \sim p_{\theta_j}
+
+As :math:`P` depends only on what came before, this is a martingale whenever P is computed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import lru_cache
+from typing import Any, Literal, NamedTuple
+
+import jax
+import jax.numpy as jnp
+
+from nearbayes.compiled.precision import compiled
+from nearbayes.gradients.densities import Density
+from nearbayes.gradients.information import Information, InformationKind, RowsOfInformation
+
+__all__ = [
+    "Gradient",
+    "Refresh",
+    "Walk",
+    "finishing_program",
+    "information_program",
+    "prediction_program",
+    "sampling_program",
+    "walking_program",
+]
+
+Gradient = Literal["natural", "plain"]
+Refresh = Literal["block", "row"]
+OF_INFORMATION, OF_FINISH = 2**31 - 1, 2**31 - 2  # numbers of keys that no row has
+
+
+class Walk(NamedTuple):
+    """Where the draws of a chunk are: parameters, and the matrix P (empty for plain gradients)."""
+
+    theta: Any
+    matrix: Any
+
+
+@lru_cache(maxsize=32)
+def walking_program(
+    density: Density,
+    kind: InformationKind | Callable[..., Any],
+    gradient: Gradient,
+    refresh: Refresh,
+) -> Any:
+    """Program that takes every draw along some rows of its block.
+
+    ``(walk, keys, rows, table, places, sizes, first, n_steps) -> walk``: `table` holds input rows,
+    `places` (n_draws, most_steps) which of them each draw takes, `sizes` (most_steps,) the sizes of
+    the steps, `first` the number of the first row in the block.
+    """
+    information = Information(density, kind)
+
+    def one(theta: Any, x: Any, key: Any, number: Any) -> Any:
+        y = density.sample(theta, x, jax.random.fold_in(key, number))
+        return density.score(theta, x, y)
+
+    scores = jax.vmap(one, in_axes=(0, 0, 0, None))
+
+    def program(
+        walk: Walk,
+        keys: Any,
+        rows: RowsOfInformation,
+        table: Any,
+        places: Any,
+        sizes: Any,
+        first: Any,
+        n_steps: Any,
+    ) -> Walk:
+        def renewed(walk: Walk, number: Any) -> Any:
+            numbered = jax.vmap(jax.random.fold_in, in_axes=(0, None))(keys, OF_INFORMATION)
+            numbered = jax.vmap(jax.random.fold_in, in_axes=(0, None))(numbered, number)
+            return _inverse(information.of_draws(walk.theta, rows, numbered))
+
+        def step(k: Any, walk: Walk) -> Walk:
+            number, matrix = first + k, walk.matrix
+            if gradient == "natural":
+                due = (number == 0) | (refresh == "row")
+                matrix = jax.lax.cond(due, renewed, lambda walk, _: walk.matrix, walk, number)
+            move = scores(walk.theta, table[places[:, k]], keys, number)
+            if gradient == "natural":  # one loop over all draws, faster than many small products
+                move = jnp.sum(matrix * move[:, None, :], axis=-1)
+            return Walk(walk.theta + sizes[k] * move, matrix)
+
+        end: Walk = jax.lax.fori_loop(0, n_steps, step, walk)
+        return end
+
+    return compiled(program)
+
+
+@lru_cache(maxsize=32)
+def finishing_program(
+    density: Density, kind: InformationKind | Callable[..., Any], gradient: Gradient
+) -> Any:
+    """Program ``(theta, keys, rows, noise, variance) -> theta`` that adds what is left of a path.
+
+    That is :math:`N(0, v I^{-1})` for natural gradients, :math:`N(0, v I)` for plain ones.
+    """
+    information = Information(density, kind)
+
+    def program(theta: Any, keys: Any, rows: RowsOfInformation, noise: Any, variance: Any) -> Any:
+        numbered = jax.vmap(jax.random.fold_in, in_axes=(0, None))(keys, OF_FINISH)
+        root = jnp.linalg.cholesky(information.of_draws(theta, rows, numbered))
+        if gradient == "plain":
+            return theta + jnp.sqrt(variance) * jnp.einsum("kab,kb->ka", root, noise)
+        spread = jax.lax.linalg.triangular_solve(
+            root, noise[..., None], left_side=True, lower=True, transpose_a=True
+        )
+        return theta + jnp.sqrt(variance) * spread[..., 0]
+
+    return compiled(program)
+
+
+@lru_cache(maxsize=32)
+def information_program(density: Density, kind: InformationKind | Callable[..., Any]) -> Any:
+    """Program ``(theta, rows, keys) -> (n_draws, size, size)``."""
+    return compiled(Information(density, kind).of_draws)
+
+
+@lru_cache(maxsize=32)
+def sampling_program(density: Density) -> Any:
+    """Program ``(theta, x, keys) -> y``: outcomes of one draw at many rows."""
+    return compiled(jax.vmap(density.sample, in_axes=(None, 0, 0)))
+
+
+@lru_cache(maxsize=32)
+def prediction_program(density: Density, function: Callable[[Any, Any], Any]) -> Any:
+    """Program ``(thetas, x) -> (n_draws, n_rows, ...)``."""
+
+    def one(theta: Any, row: Any) -> Any:
+        return function(density.structure.unravelled(theta), row)
+
+    rows = jax.vmap(one, in_axes=(None, 0))
+    return compiled(lambda thetas, x: jax.lax.map(lambda theta: rows(theta, x), thetas))
+
+
+def _inverse(matrices: Any) -> Any:
+    """Inverse of positive definite matrices, NaN for others."""
+    roots = jnp.linalg.cholesky(matrices)
+    identity = jnp.broadcast_to(jnp.eye(matrices.shape[-1]), matrices.shape)
+    return jax.scipy.linalg.cho_solve((roots, True), identity)

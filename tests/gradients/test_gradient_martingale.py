@@ -1,0 +1,117 @@
+"""Gradient martingales against known posteriors, and what bad input is told."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from scipy import stats
+
+import nearbayes as nb
+from nearbayes.gradients.logistic_example import log_density, probability, sampler
+from nearbayes.gradients.steps import share_reached, variance_left
+
+RNG = np.random.default_rng(0)
+X = np.column_stack([np.ones(200), np.sort(RNG.normal(size=200)), RNG.normal(size=200)])
+Y = RNG.binomial(1, 1 / (1 + np.exp(-X @ [-0.3, 0.8, -0.5])))
+N_DRAWS = 8_000
+SD_ERROR = 1 / np.sqrt(2 * N_DRAWS)  # of a standard deviation, relative
+
+
+def laplace_sds(theta):
+    p = probability(np.asarray(theta), X)
+    return np.sqrt(np.diag(np.linalg.inv(X.T @ (X * np.asarray(p * (1 - p))[:, None]))))
+
+
+def logistic(**options):
+    return nb.GradientMartingale(log_density, sampler, np.zeros(3), **options)
+
+
+def drawn(algorithm, data=(X, Y), n_draws=N_DRAWS, **run):
+    return nb.martingale_posterior(algorithm, data, n_draws=n_draws, random_state=1, **run)
+
+
+def test_sds_of_a_logistic_regression_are_laplaces_after_inflation():
+    posterior = drawn(logistic())
+    ratios = posterior.apply(lambda theta: theta).std / laplace_sds(posterior.first)
+    assert np.abs(ratios - 1).max() < 0.05
+
+
+def test_the_hybrid_finish_makes_up_for_truncation():
+    run = {"schedule": nb.Schedule.arithmetic(horizon=50, block=25)}
+    finished, plain = drawn(logistic(finish_after=50), **run), drawn(logistic(), **run)
+    exact = laplace_sds(plain.first)
+    assert finished.inflation == 1.0
+    assert np.abs(np.std(finished.models, axis=0) / exact - 1).max() < 0.03
+    assert (np.std(plain.models, axis=0) / exact).max() < 0.9
+
+
+def coin_density(theta, z):
+    return z * jnp.log(theta[0]) + (1 - z) * jnp.log1p(-theta[0])
+
+
+def coin_sample(theta, key):
+    return jnp.asarray(jax.random.uniform(key) < theta[0], dtype=float)
+
+
+def coin_information(theta):
+    return 1 / (theta[0] * (1 - theta[0]))
+
+
+def test_sequential_mle_is_natural_gradient_in_the_mean_parameter():
+    coins = RNG.binomial(1, 0.4, 50)
+    schedule = nb.Schedule.arithmetic(horizon=100, block=1)
+    mle = drawn(nb.SequentialMLE(nb.families.Bernoulli()), coins, 2_000, schedule=schedule)
+    gradient = nb.GradientMartingale(
+        coin_density, coin_sample, np.array([0.5]), information=coin_information, refresh="row"
+    )
+    one_block = nb.Schedule.arithmetic(horizon=100, block=100)
+    natural = drawn(gradient, coins, 2_000, schedule=one_block)
+    assert natural.provenance.captured == pytest.approx(mle.provenance.captured)
+    pair = (np.asarray(each.models)[:, 0] for each in (mle, natural))
+    assert stats.ks_2samp(*pair).pvalue > 1e-3
+
+
+def test_parameters_may_have_any_structure():
+    def density(theta, z):
+        return stats_norm(z, theta["mean"], theta["log_sd"])
+
+    def stats_norm(z, mean, log_sd):
+        return -log_sd - 0.5 * ((z - mean) * jnp.exp(-log_sd)) ** 2
+
+    algorithm = nb.GradientMartingale(
+        density,
+        lambda theta, key: theta["mean"] + jnp.exp(theta["log_sd"]) * jax.random.normal(key),
+        {"mean": 0.0, "log_sd": 0.0},
+    )
+    z = RNG.normal(3.0, 2.0, size=80)
+    posterior = drawn(algorithm, z, 50)
+    first = algorithm.reveal(posterior.first)
+    assert float(first["mean"]) == pytest.approx(z.mean())
+    assert np.exp(float(first["log_sd"])) == pytest.approx(z.std())
+
+
+def test_shares_of_steps():
+    assert share_reached(None, 100, 100) == pytest.approx(0.5, abs=0.01)
+    paper = variance_left(lambda j: 1 / (j + 1), 100)
+    assert paper == pytest.approx(1 / 100.5, rel=1e-3)
+    with pytest.raises(ValueError, match="must fall faster than"):
+        variance_left(lambda j: (j + 1) ** -0.4, 100)
+
+
+@pytest.mark.parametrize(
+    ("algorithm", "match"),
+    [
+        (nb.GradientMartingale(lambda t, x, y: jnp.log(-1.0) * t[0], sampler, np.zeros(3)),
+         "log_density must be finite at start"),
+        (nb.GradientMartingale(lambda t, x, y: x * t[0], sampler, np.zeros(3)),
+         "must return one number"),
+        (nb.GradientMartingale(log_density, lambda t, x, k: jnp.zeros(2), np.zeros(3)),
+         r"one observation of shape \(\), as in the data, got shape \(2,\)"),
+        (nb.GradientMartingale(lambda t, x, y: log_density(t[:3], x, y) + 0 * t[3],
+                               lambda t, x, k: sampler(t[:3], x, k), np.zeros(4)),
+         "Fisher information at the first fit is singular"),
+    ],
+)  # fmt: skip
+def test_bad_input_gets_one_sentence(algorithm, match):
+    with pytest.raises(ValueError, match=match):
+        drawn(algorithm, n_draws=2)
