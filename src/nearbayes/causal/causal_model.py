@@ -99,10 +99,6 @@ class CausalModel(BaseEstimator):  # type: ignore[misc]
                 f"method must be one of {', '.join(get_args(Method))}, got {self.method!r}."
             )
         self.graph_ = CausalGraph.of(self.graph)
-        if "draw" in self.graph_.parents:
-            raise ValueError(
-                "graph has the node 'draw', the name of the column of draws: rename it."
-            )
         self.variables_ = variables_of(data, self.graph_)
         self.rows_ = read_rows(data, self.graph_, self.variables_)
         columns = np.sort(self.rows_, axis=0).T
@@ -239,6 +235,68 @@ class CausalModel(BaseEstimator):  # type: ignore[misc]
             for a, b, rows in pairs
         ]
         return self._functional(np.stack(differences), outcome)
+
+    def effects(
+        self, do: Mapping[str, Any], versus: Mapping[str, Any] | None = None, *, n: int = N_POINTS
+    ) -> dict[str, Functional]:
+        """`effect` on every node that the interventions reach, at the cost of one of them.
+
+        Parameters
+        ----------
+        do, versus : mapping
+            As in `effect`.
+        n : int
+
+        Returns
+        -------
+        dict of str to Functional
+            By descendant of the changed nodes, causes before effects.
+
+        Examples
+        --------
+        >>> import nearbayes as nb
+        >>> x = np.arange(20.0)
+        >>> model = nb.causal.SCM([("x", "y"), ("y", "z")], models="linear", n_draws=5)
+        >>> model = model.fit({"x": x, "y": 2 * x + np.sin(x), "z": np.cos(x)})
+        >>> list(model.effects(do={"x": 1.0}, versus={"x": 0.0}))
+        ['y', 'z']
+        """
+        first, second = (self._under(each, n) for each in (do, versus))
+        place = {node: k for k, node in enumerate(self._graph.nodes)}
+        return {
+            node: self._functional(
+                self._means(first[..., place[node]], node)
+                - self._means(second[..., place[node]], node),
+                node,
+            )
+            for node in self._graph.descendants({**(do or {}), **(versus or {})})
+        }
+
+    def outside_data(self, do: Mapping[str, Any] | None) -> dict[str, float]:
+        """Share of rows that an intervention moves out of the range of the data, by node.
+
+        Answers there rest on how the models extrapolate, which the draws need not agree to doubt.
+
+        Parameters
+        ----------
+        do : mapping
+            As in `sample`.
+
+        Examples
+        --------
+        >>> import nearbayes as nb
+        >>> x = np.arange(20.0)
+        >>> model = nb.causal.SCM([("x", "y")], models="linear", n_draws=5)
+        >>> model = model.fit({"x": x, "y": 2 * x + np.sin(x)})
+        >>> model.outside_data({"x": 25.0}), model.outside_data({"x": lambda x: x + 5})
+        ({'x': 1.0}, {'x': 0.25})
+        """
+        found = {}
+        for node, change in changes_of(do, self._graph, self.variables_).items():
+            seen = self.seen_[node]
+            values = change(seen[None])
+            found[node] = float(np.mean((values < seen[0]) | (values > seen[-1])))
+        return found
 
     def counterfactual(
         self, rows: Any, do: Mapping[str, Any], random_state: Any = 0
