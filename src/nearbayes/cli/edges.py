@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from itertools import pairwise
 from pathlib import Path
 
 from nearbayes.causal.graph import CausalGraph
@@ -61,7 +62,7 @@ def _chain(part: str) -> list[tuple[str, str]]:
         raise UsageError(
             f"--graph must have edges such as 'dose->outcome', got {part.strip()[:60]!r}."
         )
-    return list(zip(names, names[1:], strict=False))
+    return list(pairwise(names))
 
 
 def _no_edges(text: str) -> str:
