@@ -21,6 +21,17 @@ __all__ = ["causal_contents"]
 SURPRISING = 0.01  # p value, divided by the number of pairs
 FEWEST_DRAWS = 20
 MOST_NAMED = 8
+CAUTIONS = [
+    "An effect is an average over the rows, all else coming about as before. Single rows may "
+    "differ from it, in direction too.",
+    "Intervals show what is uncertain about the models if the graph is right. They do not show "
+    "doubts about the graph.",
+    "Intervals of effects are not calibrated by simulation. They may be too narrow where the "
+    "models cannot follow the data.",
+    "Effects compare values inside the range of the data. Beyond it, models extrapolate.",
+    "An interval with 0 inside does not show that there is no effect.",
+    f"With many effects, one in ten {percent(COVERAGE)} intervals is expected to miss.",
+]
 
 
 def causal_contents(model: CausalModel, *, title: str | None = None) -> dict[str, Any]:
@@ -67,7 +78,7 @@ def causal_contents(model: CausalModel, *, title: str | None = None) -> dict[str
         "done": _done(model),
         "diagnostics": _diagnostics(model),
         "cost": [time_taken(name, each) for name, each in parts.items() if each is not None],
-        "cautions": _cautions(model),
+        "cautions": CAUTIONS,
         "citation": CITATION,
     }
 
@@ -149,7 +160,7 @@ def _assumptions(model: CausalModel) -> list[dict[str, str]]:
         ),
         (
             "Setting a node changes nothing else.",
-            "Other nodes still come from their causes as before, and rows do not affect each other.",
+            "Other nodes come from their causes as before, and rows do not affect each other.",
         ),
     ]
     if len(model.graph_.roots) > 1:
@@ -207,18 +218,3 @@ def _diagnostics(model: CausalModel) -> dict[str, Any]:
         "captured": rounded(source.captured),
         "inflation": rounded(source.inflation),
     }
-
-
-def _cautions(model: CausalModel) -> list[str]:
-    trees = "" if getattr(model, "models", None) == "linear" else "Flexible models smooth. "
-    return [
-        "An effect is an average over the rows, all else coming about as before. Single rows may "
-        "differ from it, in direction too.",
-        "Intervals show what is uncertain about the models if the graph is right. They do not show "
-        "doubts about the graph.",
-        f"{trees}Intervals of effects are not calibrated by simulation, and may be too narrow where "
-        "the models cannot follow the data.",
-        "Effects compare values inside the range of the data. Beyond it, models extrapolate.",
-        "An interval with 0 inside does not show that there is no effect.",
-        f"With many effects, one in ten {percent(COVERAGE)} intervals is expected to miss.",
-    ]

@@ -127,7 +127,7 @@ def _table(
     per = BAR / (right - left) if right > left else 0.0
 
     def at(value: float) -> float:
-        return round(4 + (value - left) * per, 1)
+        return round(float(4 + (value - left) * per), 1)
 
     bars = [{name: at(row[name]) for name in ("lower", "mean", "upper")} for row in rows]
     variable = model.variables_[outcome]

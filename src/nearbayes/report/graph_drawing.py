@@ -33,7 +33,7 @@ def drawing(graph: CausalGraph) -> dict[str, Any]:
     layout = layered(graph, BOX_HEIGHT, GAP)
     spans = _spans(layout)
     middle = {place: at + MARGIN + BOX_HEIGHT / 2 for place, at in layout.height.items()}
-    nodes = [
+    nodes: list[dict[str, Any]] = [
         {
             "name": node,
             "label": _label(node),

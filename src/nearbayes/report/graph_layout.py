@@ -64,10 +64,13 @@ def layered(graph: CausalGraph, node_height: float = 34, gap: float = 22) -> Lay
     before: dict[Place, list[Place]] = {}
     after: dict[Place, list[Place]] = {}
     for cause, effect in graph.edges:
-        passed = [(cause, effect, k) for k in range(depth[cause] + 1, depth[effect])]
+        passed: list[tuple[str, str, int]] = [
+            (cause, effect, k) for k in range(depth[cause] + 1, depth[effect])
+        ]
         for each in passed:
             layers[each[2]].append(each)
-        for left, right in pairwise([cause, *passed, effect]):
+        way: list[Place] = [cause, *passed, effect]
+        for left, right in pairwise(way):
             after.setdefault(left, []).append(right)
             before.setdefault(right, []).append(left)
     layers = _sorted(layers, before, after)
