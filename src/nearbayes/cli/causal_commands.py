@@ -221,7 +221,7 @@ def _answers(
             outcome, other.do
         )
     try:
-        found["difference"] = model.effect(outcome, done.do, other.do, given=among.given)
+        found["difference in"] = model.effect(outcome, done.do, other.do, given=among.given)
     except ValueError as error:
         if not among.given:  # all else was checked before
             raise
@@ -242,7 +242,7 @@ def _quantities(
     bounds = found.interval(coverage).reshape(-1, 2)
     return [
         {
-            "quantity": f"{each} {name}" if name.startswith("if ") else f"{name} of {each}",
+            "quantity": f"{each} {name}" if name.startswith("if ") else f"{name} {each}",
             "estimate": float(means[k]),
             "lower": float(bounds[k, 0]),
             "upper": float(bounds[k, 1]),

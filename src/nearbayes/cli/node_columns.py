@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Mapping
 from typing import Any
 
@@ -18,7 +17,6 @@ from nearbayes.cli.schema import label
 
 __all__ = ["new_rows", "nodes_of", "treated"]
 
-INTEGER = re.compile(r"\s*[+-]?\d{1,15}\s*")
 MOST_SHOWN = 5  # categories in the table of columns
 
 
@@ -104,7 +102,7 @@ def _node(name: str, values: pd.Series, is_category: bool) -> pd.Series:
     if is_category or _are_two_codes(numbers):
         return _categories(name, values)
     if not bad.any():
-        return values.astype(np.int64) if _are_whole(values) else numbers
+        return numbers  # counts too: a mean must not be rounded
     if bad.mean() <= 1 - MOSTLY:
         raise UsageError(
             f"column {name!r} holds numbers, but {str(values[bad].iloc[0])[:30]!r} in row "
@@ -112,13 +110,6 @@ def _node(name: str, values: pd.Series, is_category: bool) -> pd.Series:
             f"--category {name}."
         )
     return _categories(name, values)
-
-
-def _are_whole(values: pd.Series) -> bool:
-    """Whether cells are written as whole numbers: 3, not 3.0."""
-    if values.dtype.kind in "biuf":
-        return values.dtype.kind in "iu"
-    return all(INTEGER.fullmatch(str(cell)) for cell in values)
 
 
 def _are_two_codes(numbers: pd.Series) -> bool:
