@@ -5,7 +5,7 @@ import pandas as pd
 import polars as pl
 import pytest
 from sklearn.base import clone
-from sklearn.linear_model import Ridge
+from sklearn.linear_model import PoissonRegressor, Ridge
 
 import nearbayes as nb
 
@@ -209,6 +209,33 @@ def test_integers_are_rounded_and_within_the_data():
     samples = model.sample(n=200)
     assert samples["d"].max() <= frame["d"].max()
     assert samples["d"].mean() == pytest.approx(samples.rows[..., -1].mean())
+
+
+@pytest.mark.parametrize("noise", ["auto", "residual"])
+def test_effects_on_integers_are_those_on_numbers(noise):
+    rng = np.random.default_rng(3)
+    x = rng.normal(size=800)
+    values = np.rint(0.3 * x + rng.normal(scale=1.5, size=800)).astype(int)
+    model = nb.causal.SCM([("x", "y")], models="linear", noise=noise, n_draws=40, **RUN)
+    effect = model.fit(pd.DataFrame({"x": x, "y": values})).effect("y", {"x": 1.0}, {"x": 0.0})
+    slope = np.polyfit(x, values, 1)[0]
+    # mean of 40 draws, and the noise of imputed rows: four standard errors of the slope's half
+    assert effect.mean == pytest.approx(slope, abs=4 * 1.5 / np.sqrt(800) / 2)
+    low, high = effect.interval()
+    assert (high - low) / 3.29 == pytest.approx(1.5 / np.sqrt(800), rel=0.5)
+
+
+def test_counts_with_a_distribution_of_counts():
+    rng = np.random.default_rng(4)
+    x = rng.normal(size=400)
+    frame = pd.DataFrame({"x": x, "y": rng.poisson(np.exp(1 + 0.5 * x))})
+    model = nb.causal.SCM(
+        [("x", "y")], noise="poisson", models=PoissonRegressor(alpha=0), n_draws=8, **RUN
+    )
+    effect = model.fit(frame).effect("y", {"x": 1.0}, {"x": 0.0})
+    assert effect.mean == pytest.approx(np.exp(1.5) - np.exp(1), abs=0.5)
+    same = model.counterfactual(frame.head(20), do={})
+    np.testing.assert_array_equal(same["y"][0], frame["y"].head(20))
 
 
 def test_intervals_of_probabilities_are_probabilities():

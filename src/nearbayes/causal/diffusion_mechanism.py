@@ -301,15 +301,9 @@ class DiffusionMechanism(Mechanism):
         return filled
 
     def _column(self, node: str, rows: Array) -> Array:
-        """A node in standard units; integers are spread evenly over the numbers that round to them.
-
-        The spread is the same for the same row, so that it adds no randomness of its own.
-        """
-        values = rows[..., self.graph.nodes.index(node)]
-        if self.variables[node].kind == "integer":
-            share = np.modf(np.arange(values.shape[-1]) * 0.618033988749895)[0]
-            values = values + share - 0.5
-        return self.variables[node].standard(values)
+        """A node in standard units."""
+        variable = self.variables[node]
+        return variable.standard(variable.spread(rows[..., self.graph.nodes.index(node)]))
 
     def _columns(self, rows: Sequence[Array]) -> Columns:
         """Rows of every draw and node, padded to few shapes."""

@@ -116,6 +116,9 @@ class LearnedMechanism(Mechanism):
     algorithm : ChunkAlgorithm
     real : Data, optional
         The real rows, once they are known.
+    spreads : bool
+        Whether integers are learned from as numbers that round to them. Not so where the algorithm
+        has a distribution of counts.
     """
 
     node: Variable
@@ -124,17 +127,25 @@ class LearnedMechanism(Mechanism):
     place: int
     algorithm: ChunkAlgorithm
     real: Data | None = None
+    spreads: bool = True
 
     @classmethod
     def of(
-        cls, name: str, graph: CausalGraph, variables: Mapping[str, Variable], algorithm: Any
+        cls,
+        name: str,
+        graph: CausalGraph,
+        variables: Mapping[str, Variable],
+        algorithm: Any,
+        *,
+        spreads: bool = True,
     ) -> LearnedMechanism:
         """The mechanism of a node."""
         causes = graph.parents[name]
         places = tuple(map(graph.nodes.index, causes))
         parents = tuple(variables[each] for each in causes)
         place = graph.nodes.index(name)
-        return cls(variables[name], parents, places, place, as_chunks(algorithm))
+        chunks = as_chunks(algorithm)
+        return cls(variables[name], parents, places, place, chunks, spreads=spreads)
 
     @property
     def nodes(self) -> tuple[str, ...]:  # type: ignore[override]
@@ -163,7 +174,8 @@ class LearnedMechanism(Mechanism):
         """Fit real and imputed rows."""
         data = [replace(self._prepared(each), real=self.real) for each in step.rows]
         x = [Rows.every(self._table(each)) for each in step.new]
-        new = Blocks(x, [self._statistics(each) for each in step.new], step.total)
+        pairs = zip(data, step.new, strict=True)
+        new = Blocks(x, [each.y[len(each.y) - len(rows) :] for each, rows in pairs], step.total)
         return self.algorithm.refit(data, new, models, streams)
 
     def impute(self, models: Any, node: str, rows: Array, streams: Streams) -> Array:
@@ -180,8 +192,9 @@ class LearnedMechanism(Mechanism):
     def noise_of(self, models: Any, node: str, rows: Array, rng: Rng) -> Array:
         """Levels of the outcomes in their predictive distributions."""
         share = rng.random((rows.shape[1],))  # the same for all draws
-        found = self._predictives(models, rows)
-        return np.stack([noise_at(p, rows[k, :, self.place], share) for k, p in enumerate(found)])
+        width = 1.0 if self.node.kind == "integer" else 0.0
+        pairs = zip(self._predictives(models, rows), rows[:, :, self.place], strict=True)
+        return np.stack([noise_at(known, each, share, width) for known, each in pairs])
 
     def finish(self, models: Any) -> Any:
         """What the algorithm keeps."""
@@ -207,7 +220,9 @@ class LearnedMechanism(Mechanism):
 
     def _outcome(self, rows: Array) -> NDArray[Any]:
         y = rows[:, self.place]
-        return y.astype(np.intp) if self.node.kind == "category" else y
+        if self.node.kind == "category":
+            return y.astype(np.intp)
+        return self.node.spread(y) if self.spreads else y
 
     # Networks hold statistics of outcomes in the place of outcomes.
 

@@ -45,18 +45,22 @@ def outcome_at(predictive: Any, noise: Array) -> Array:
     return _bisected(_known(predictive), ndtr(noise))
 
 
-def noise_at(predictive: Any, outcome: Array, share: Array) -> Array:
-    """Noise that gives these outcomes; where a range does, at this share of it, from 0 to 1."""
+def noise_at(predictive: Any, outcome: Array, share: Array, width: float = 0.0) -> Array:
+    """Noise that gives these outcomes; where a range does, at this share of it, from 0 to 1.
+
+    Outcomes that were rounded come from a range of this width around them.
+    """
     if isinstance(predictive, CategoricalPredictive):
         edges = np.pad(np.cumsum(predictive.probabilities, axis=1), ((0, 0), (1, 0)))
         row, code = np.arange(len(outcome)), outcome.astype(np.intp)
         low, high = edges[row, code], edges[row, code + 1]
         return _normal(low + (high - low) * share)
+    exact = outcome + width * (share - 0.5)
     if isinstance(predictive, Normal):
-        return np.asarray((outcome - predictive.mean) / predictive.sd)
+        return np.asarray((exact - predictive.mean) / predictive.sd)
     if isinstance(predictive, Empirical):
         levels, residuals = _quantiles(predictive)
-        return _lines(outcome - predictive.mean, residuals, levels)
+        return _lines(exact - predictive.mean, residuals, levels)
     known = _known(predictive)
     high = known.cdf(outcome)
     low = known.cdf(np.nextafter(outcome - 1e-9, -np.inf))  # counts have jumps

@@ -21,6 +21,8 @@ from nearbayes.learners.smooth_trees import SmoothTreesClassifier, SmoothTreesRe
 
 __all__ = ["SCM", "example"]
 
+CONTINUOUS = ("auto", "gaussian", "residual", "heteroscedastic")  # noise that is not of counts
+
 
 class SCM(CausalModel):
     """A structural causal model with any estimator per node, and its posterior.
@@ -85,8 +87,11 @@ class SCM(CausalModel):
                     raise ValueError(
                         f"models has {node!r}, a root: roots are resampled, so leave it out."
                     )
+        spreads = self.noise in CONTINUOUS
         return tuple(
-            LearnedMechanism.of(node, graph, variables, self._algorithm_of(variables[node]))
+            LearnedMechanism.of(
+                node, graph, variables, self._algorithm_of(variables[node]), spreads=spreads
+            )
             for node in graph.effects
         )
 

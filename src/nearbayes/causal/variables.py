@@ -19,6 +19,7 @@ from nearbayes.causal.graph import CausalGraph
 __all__ = ["Kind", "Variable", "frame_of", "read_rows", "variables_of"]
 
 Array = NDArray[np.float64]
+GOLDEN = (5**0.5 - 1) / 2  # multiples of it, modulo 1, are evenly spread whatever their number
 Kind = Literal["number", "integer", "category"]
 
 
@@ -98,6 +99,17 @@ class Variable:
     def whole(self, values: Array) -> Array:
         """The nearest integers that the data could have had."""
         return np.asarray(np.clip(np.rint(values), self.low, self.high))
+
+    def spread(self, codes: Array) -> Array:
+        """Numbers to learn from: integers spread evenly over the numbers that round to them.
+
+        What is learned from them then gives back the integers, with the right mean, when it is
+        rounded. The spread goes by the place of a row, so that it adds no randomness of its own.
+        """
+        if self.kind != "integer":
+            return codes
+        share = np.modf(np.arange(codes.shape[-1]) * GOLDEN)[0]
+        return np.asarray(codes + share - 0.5)
 
     def inputs(self, codes: Array) -> Array:
         """What a network gets for it as a parent, shape (..., width)."""
