@@ -19,6 +19,7 @@ from sklearn.gaussian_process.kernels import RBF, ConstantKernel
 from sklearn.linear_model import Ridge
 
 from experiments.causal_fmri.data import Array
+from experiments.causal_fmri.diffusion import DIFFUSION
 from experiments.causal_fmri.flow import TRAIN_SHARE, fitted_flow, predicted_median
 
 Method = Callable[[Array, Array, Array, int], Array]
@@ -83,8 +84,10 @@ METHODS: dict[str, Method] = {  # a further method is one more line
     LINEAR_FIRST: linear_first,
     ANM: additive_noise,
     FLOW: flow,
+    **DIFFUSION,
 }
-FIXED = (NO_CAUSE, LINEAR, LINEAR_RESIDUAL, LINEAR_FIRST, ANM)  # the same with every seed
+# The same with every seed; diffusion models average over 16 draws, so one seed serves.
+ONE_SEED = (NO_CAUSE, LINEAR, LINEAR_RESIDUAL, LINEAR_FIRST, ANM, *DIFFUSION)
 
 
 def _ridge(x_train: Array, y_train: Array, x: Array) -> Array:

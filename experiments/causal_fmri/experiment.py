@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from experiments.causal_fmri.baselines import FIXED, METHODS
+from experiments.causal_fmri.baselines import METHODS, ONE_SEED
 from experiments.causal_fmri.data import FILE, SUBJECTS, Array, load_runs
 from experiments.runner.datasets import DEFAULT_FOLDER, file_hash
 from experiments.runner.records import Record, Unit
@@ -18,7 +18,7 @@ from nearbayes.metrics import crps_samples
 
 @dataclass(frozen=True)
 class CausalFMRI:
-    """A data set is a subject and a split is a seed; methods without a seed have one split."""
+    """A data set is a subject and a split is a seed; most methods have one split."""
 
     data_sets: tuple[str, ...] = tuple(map(str, SUBJECTS))
     measured: tuple[str, ...] = tuple(METHODS)
@@ -37,8 +37,8 @@ class CausalFMRI:
         return [Unit(name, split) for split in range(self.n_splits) for name in self.data_sets]
 
     def methods(self, unit: Unit) -> Sequence[str]:
-        """All with the first seed, then those that depend on it."""
-        return [name for name in self.measured if unit.split == 0 or name not in FIXED]
+        """All with the first seed, then those that depend much on it."""
+        return [name for name in self.measured if unit.split == 0 or name not in ONE_SEED]
 
     def measure(self, unit: Unit, method: str, done: Mapping[str, Record]) -> Record:
         """Fit at rest, predict under stimulation."""

@@ -215,6 +215,12 @@ for _line in (
         example="nearbayes.neural.perceptrons:example",
     ),
     Family(
+        name="causal graph",
+        types=("nearbayes.GraphAlgorithm",),
+        files="nearbayes.files.graph_draws",
+        example="nearbayes.causal.scm:example",
+    ),
+    Family(
         name="torch",  # no file format: a module is code
         types=("nearbayes.TorchAlgorithm",),
         extra="torch",

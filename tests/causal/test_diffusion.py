@@ -77,7 +77,7 @@ def trained():
 
 def test_a_refit_without_a_push_does_not_move(trained):
     keys = keys_of([np.random.default_rng(k) for k in range(4)])
-    bank = bank_of(NETWORK, trained.parameters, columns(64), columns(16, 1), None, 0.0, keys)
+    bank = bank_of(NETWORK, trained.parameters, columns(64), columns(16, 1), None, 0.0, keys, 1)
     moved = refits(
         NETWORK, Optimiser(), bank, trained.parameters, trained.step_sizes(), n_iterations=50
     )
@@ -87,7 +87,7 @@ def test_a_refit_without_a_push_does_not_move(trained):
 def test_a_refit_moves_against_its_push(trained):
     keys = keys_of([np.random.default_rng(k) for k in range(4)])
     share, new = 0.2, columns(16, 1)
-    bank = bank_of(NETWORK, trained.parameters, columns(64), new, None, share, keys)
+    bank = bank_of(NETWORK, trained.parameters, columns(64), new, None, share, keys, 1)
     fits = refits(NETWORK, Optimiser(1e-4), bank, trained.parameters, trained.step_sizes(), 1)
     step = fits.parameters - trained.parameters
     assert (np.sum(step * np.asarray(bank.push), axis=1) < 0).all()
@@ -96,8 +96,8 @@ def test_a_refit_moves_against_its_push(trained):
 def test_ghosts_like_the_new_rows_leave_less_push(trained):
     keys = keys_of([np.random.default_rng(k) for k in range(4)])
     new = columns(512, 1)
-    alone = bank_of(NETWORK, trained.parameters, columns(64), new, None, 0.2, keys)
-    centred = bank_of(NETWORK, trained.parameters, columns(64), new, columns(512, 2), 0.2, keys)
+    alone = bank_of(NETWORK, trained.parameters, columns(64), new, None, 0.2, keys, 1)
+    centred = bank_of(NETWORK, trained.parameters, columns(64), new, columns(512, 2), 0.2, keys, 1)
 
     def size(bank):
         return np.linalg.norm(np.asarray(bank.push), axis=1)

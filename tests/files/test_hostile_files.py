@@ -1,6 +1,5 @@
 """Files that are damaged or made to do harm: each is refused, and nothing in it is run."""
 
-import hashlib
 import io
 import json
 import os
@@ -13,6 +12,7 @@ import numpy as np
 import pytest
 import skops.io
 import xgboost
+from file_cases import change_of, repacked, unpacked, with_manifest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from lightgbm import LGBMClassifier
@@ -41,33 +41,6 @@ def saved(folder, estimator):
 @pytest.fixture(scope="module")
 def original(tmp_path_factory):
     return saved(tmp_path_factory.mktemp("bayes"), GaussianNB())
-
-
-def unpacked(path):
-    with zipfile.ZipFile(path) as packed:
-        return {name: packed.read(name) for name in packed.namelist()}
-
-
-def repacked(path, files):
-    """The files of an attacker who knows about checksums."""
-    manifest = json.loads(files["manifest.json"])
-    manifest["members"] = {
-        name: {"sha256": hashlib.sha256(data).hexdigest(), "size": len(data)}
-        for name, data in files.items()
-        if name != "manifest.json"
-    }
-    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as packed:
-        for name, data in {**files, "manifest.json": json.dumps(manifest).encode()}.items():
-            packed.writestr(name, data)
-    return path
-
-
-def with_manifest(path, original, change):
-    """The file with another manifest."""
-    files = unpacked(original)
-    manifest = json.loads(files["manifest.json"])
-    change(manifest)
-    return repacked(path, {**files, "manifest.json": json.dumps(manifest).encode()})
 
 
 def with_models(path, original, suffix, change):
@@ -257,16 +230,6 @@ def test_manifests_that_are_none(text, original, tmp_path):
     with zipfile.ZipFile(path, "w") as packed:
         packed.writestr("manifest.json", text)
     refused(path, "manifest")
-
-
-def change_of(*keys, to):
-    def change(manifest):
-        part = manifest
-        for key in keys[:-1]:
-            part = part[key]
-        part[keys[-1]] = to
-
-    return change
 
 
 WRONG = [

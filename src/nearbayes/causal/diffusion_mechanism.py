@@ -11,9 +11,7 @@ from numpy.typing import NDArray
 
 from nearbayes.causal.diffusion import decoded, encoded
 from nearbayes.causal.diffusion_training import (
-    N_GHOSTS,
-    N_NEW,
-    N_POINTS,
+    PIECE,
     Columns,
     bank_of,
     first_fits,
@@ -38,6 +36,12 @@ Array = NDArray[np.float64]
 NEAR, FAR = 0.1, 1.0  # how far beyond the data values may be, in ranges of the data
 ROWS_AT_ONCE = 4_096
 LOOKS = 8  # times that held-out rows are looked at
+# A refit of s steps compares itself with the last fit at s^2 / 64 points. With 1,024 points and
+# 1,000 steps, networks went astray between the points: at n = 1,000 intervals were 10 times too
+# wide. With 4 or 8 points a step they still were 2 times.
+STEPS_SQUARED_PER_POINT, FEWEST_POINTS, MOST_POINTS = 64, 1_024, 65_536
+# Points of a push: with few, the noise of times and noise levels would outweigh what rows say.
+POINTS_PER_ROW = 32
 DIVERGED = "training diverged: lower learning_rate, or look for values of extreme size."
 
 
@@ -192,16 +196,18 @@ class DiffusionMechanism(Mechanism):
         """Move every node of every draw to its new rows."""
         parameters, divisor = self._flat(models.parameters), self._flat(models.divisor)
         size = len(step.new[0])
+        steps = max(1, round(self._iterations * size / self.n_rows))
+        n_points = padded_size(min(steps**2 // STEPS_SQUARED_PER_POINT, MOST_POINTS), FEWEST_POINTS)
         bank = bank_of(
             self.network,
             parameters,
-            self._points(step.rows, N_POINTS, streams),
-            self._points(step.new, N_NEW, streams),
-            self._points(step.ghosts, N_GHOSTS, streams) if self.centred else None,
+            self._points(step.rows, n_points, streams),
+            self._columns(step.new),
+            self._columns(step.ghosts) if self.centred else None,
             size / len(step.rows[0]),
             self._keys(streams),
+            -(-POINTS_PER_ROW * size // PIECE),
         )
-        steps = max(1, round(self._iterations * size / self.n_rows))
         fits = refits(self.network, self.optimiser, bank, parameters, divisor, steps)
         return self._models(fits.parameters, divisor)
 
@@ -318,9 +324,9 @@ class DiffusionMechanism(Mechanism):
         return Columns(np.stack(x).astype(np.float32), np.stack(parents).astype(np.float32), counts)
 
     def _points(self, rows: Sequence[Array], size: int, streams: Streams) -> Columns:
-        """So many rows of every draw, each as frequent as any other."""
+        """So many rows of every draw, each as frequent as any other, shuffled for minibatches."""
         chosen = []
         for each, rng in zip(rows, streams, strict=True):
-            place = (np.arange(size) + rng.random()) / size
+            place = rng.permutation(np.arange(size) + rng.random()) / size
             chosen.append(each[np.minimum((place * len(each)).astype(np.intp), len(each) - 1)])
         return self._columns(chosen)

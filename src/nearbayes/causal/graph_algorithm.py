@@ -29,7 +29,8 @@ from nearbayes.core.tables import Table
 __all__ = ["GraphAlgorithm", "GraphModels"]
 
 Array = NDArray[np.float64]
-FEWEST_GHOSTS = 100
+# The chance of ghosts adds to that of a block: with twice n and blocks of n/4, 6 % to the sd.
+FEWEST_GHOSTS, GHOSTS_PER_ROW = 100, 2
 N_NOISE = 64  # points of the noise over which predictions are averaged
 HORIZON, BLOCK = 6.0, 0.25
 
@@ -176,7 +177,7 @@ class GraphAlgorithm(ChunkAlgorithm):
 
     def _ghosts(self, rows: Sequence[Array], models: GraphModels, streams: Streams) -> Array:
         """Rows that the last fit imagines at roots that it has seen."""
-        size = max(FEWEST_GHOSTS, models.weights.shape[1])
+        size = max(FEWEST_GHOSTS, GHOSTS_PER_ROW * models.weights.shape[1])
         pairs = zip(rows, streams, strict=True)
         roots = [each[rng.integers(len(each), size=size)][:, self._roots] for each, rng in pairs]
         return self._imagined(models, np.stack(roots), streams)

@@ -5,18 +5,21 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+import numpy as np
 from sklearn.linear_model import LinearRegression, LogisticRegression
 
 from nearbayes.algorithms.classifiers import classifier_algorithm
 from nearbayes.algorithms.regressors import regressor_algorithm
 from nearbayes.causal.causal_model import CausalModel, Method
 from nearbayes.causal.graph import CausalGraph
+from nearbayes.causal.graph_algorithm import GraphAlgorithm
 from nearbayes.causal.mechanisms import LearnedMechanism, Mechanism
-from nearbayes.causal.variables import Variable
+from nearbayes.causal.variables import Variable, read_rows, variables_of
+from nearbayes.core.data import Data
 from nearbayes.core.schedule import Schedule
 from nearbayes.learners.smooth_trees import SmoothTreesClassifier, SmoothTreesRegressor
 
-__all__ = ["SCM"]
+__all__ = ["SCM", "example"]
 
 
 class SCM(CausalModel):
@@ -111,3 +114,15 @@ def _usual(name: str, is_category: bool) -> Any:
     if name not in known:
         raise ValueError(f"models must be 'auto', 'linear', estimators or a mapping, got {name!r}.")
     return known[name][is_category]()
+
+
+def example() -> tuple[GraphAlgorithm, Data]:
+    """A graph with linear models and data for it, for the tests that hold for every family."""
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=60)
+    data = {"x": x, "yes": x + rng.normal(size=60) > 0, "y": x + rng.normal(size=60)}
+    graph = CausalGraph.of([("x", "yes"), ("x", "y"), ("yes", "y")])
+    model = SCM(graph, models="linear")
+    variables = variables_of(data, graph)
+    algorithm = GraphAlgorithm(graph, variables, model._mechanisms(graph, variables))
+    return algorithm, algorithm.data_of(read_rows(data, graph, variables))

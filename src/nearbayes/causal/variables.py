@@ -122,6 +122,8 @@ def variables_of(frame: Any, graph: CausalGraph) -> dict[str, Variable]:
     frame : data frame of pandas, polars or another library, or mapping of arrays
     graph : CausalGraph
     """
+    if "draw" in graph.parents:
+        raise ValueError("graph has the node 'draw', the name of the column of draws: rename it.")
     columns = _columns(frame, graph, "data")
     n = len(next(iter(columns.values())))
     if n < 2:

@@ -16,11 +16,22 @@ import typer
 import nearbayes as nb
 from nearbayes.cli import commands
 from nearbayes.cli.budget import seconds_of
+from nearbayes.cli.causal_app import causal
 from nearbayes.cli.console import Speaker
 from nearbayes.cli.errors import FAILED, MISUSED, Stopped, UsageError
 from nearbayes.cli.fit_command import Options
-from nearbayes.cli.models import ModelName
-from nearbayes.cli.schema import Task
+from nearbayes.cli.parameters import (
+    DataFile,
+    Delimiter,
+    Encoding,
+    Jobs,
+    Model,
+    ModelPath,
+    Rows,
+    Seed,
+    Target,
+    TaskName,
+)
 from nearbayes.cli.table_files import read_table
 from nearbayes.estimators.face import Method
 
@@ -33,28 +44,9 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
 )
+app.add_typer(causal, name="causal")
 CTRL_C = 130  # typer's return value for Ctrl-C
 ANYWHERE = ("--json", "--quiet", "-q", "--debug")
-
-
-def _checked_jobs(jobs: int) -> int:
-    if jobs == 0:
-        raise typer.BadParameter("must be 1 or more, or -1 for all cores, got 0.")
-    return jobs
-
-
-DataFile = Annotated[Path, typer.Argument(help="CSV, gzipped CSV, Parquet or Feather file.")]
-ModelPath = Annotated[Path, typer.Argument(help="File written by nearbayes fit.")]
-Target = Annotated[str, typer.Option(help="Column to predict.")]
-TaskName = Annotated[Task | None, typer.Option(help="Default: inferred from the target.")]
-Jobs = Annotated[
-    int, typer.Option(callback=_checked_jobs, help="Number of processes; -1 for all cores.")
-]
-Model = Annotated[ModelName, typer.Option(help="Algorithm to fit.")]
-Seed = Annotated[int, typer.Option(min=0, help="Random seed.")]
-Delimiter = Annotated[str | None, typer.Option(help="CSV delimiter. Default: detected.")]
-Encoding = Annotated[str, typer.Option(help="CSV encoding.")]
-Rows = Annotated[Path | None, typer.Option(help="Data file. Default: the held-out rows.")]
 
 
 @dataclass

@@ -15,7 +15,8 @@ import pandas as pd
 import nearbayes as nb
 from nearbayes.cli.errors import UsageError
 from nearbayes.cli.schema import Schema
-from nearbayes.files import FileRefused, attachments
+from nearbayes.files import FileRefused, attachments, describe
+from nearbayes.files.causal_file import CAUSAL_KINDS
 
 __all__ = ["ModelFile", "settings_of"]
 
@@ -88,8 +89,13 @@ def _attached(path: Path) -> Mapping[str, bytes]:
         raise UsageError(f"{path} does not exist: create it with nearbayes fit.")
     try:
         attached = attachments(path)
+        kind = None if ABOUT in attached else describe(path).manifest.get("kind")
     except FileRefused as error:
         raise UsageError(str(error)) from error
+    if kind in CAUSAL_KINDS:
+        raise UsageError(
+            f"{path} holds a causal model: use nearbayes causal query or nearbayes causal report."
+        )
     if ABOUT not in attached:
         raise UsageError(
             f"{path} was not written by nearbayes fit and has no schema: load it in Python with "

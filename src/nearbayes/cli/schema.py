@@ -19,7 +19,7 @@ from nearbayes.cli.cells import as_numbers, is_missing, without_missing
 from nearbayes.cli.column_kinds import MOSTLY, Column, counted, joined, listed
 from nearbayes.cli.errors import UsageError
 
-__all__ = ["Schema", "Task"]
+__all__ = ["Schema", "Task", "label"]
 
 Task = Literal["classification", "regression"]
 
@@ -129,7 +129,7 @@ class Schema:
             raise UsageError(f"the file lacks the target column {self.target!r}.")
         values = frame[self.target].where(~is_missing(frame[self.target]))
         numbers = self.task == "regression"
-        usable = as_numbers(values).notna() if numbers else values.map(_label).isin(self.classes)
+        usable = as_numbers(values).notna() if numbers else values.map(label).isin(self.classes)
         if not usable.any():
             raise UsageError(
                 f"the target {self.target!r} has no usable value: it must hold numbers, or classes "
@@ -141,7 +141,7 @@ class Schema:
         """Outcomes as numbers, or as class names."""
         if self.task == "regression":
             return np.asarray(as_numbers(frame[self.target]))
-        return np.asarray(frame[self.target].map(_label), dtype=str)
+        return np.asarray(frame[self.target].map(label), dtype=str)
 
 
 def _check_clashes(columns: tuple[Column, ...]) -> None:
@@ -179,7 +179,7 @@ def _unusable(values: pd.Series, target: str) -> str:
 
 
 def _with_classes(columns: tuple[Column, ...], values: pd.Series, target: str) -> Schema:
-    counts = without_missing(values).map(_label).value_counts()
+    counts = without_missing(values).map(label).value_counts()
     kept, rare = counts[counts >= FEWEST_ROWS], counts[counts < FEWEST_ROWS]
     if len(counts) > MOST_CLASSES and len(kept) < len(counts) / 2:
         raise UsageError(
@@ -200,6 +200,6 @@ def _with_classes(columns: tuple[Column, ...], values: pd.Series, target: str) -
     return Schema(columns, target, "classification", tuple(sorted(kept.index)), note)
 
 
-def _label(value: Any) -> Any:
+def label(value: Any) -> Any:
     """A class as text; an integer written as a float, such as "1.0", becomes "1"."""
     return None if pd.isna(value) else WHOLE_NUMBER.sub(r"\1", str(value))

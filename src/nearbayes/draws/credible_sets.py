@@ -239,7 +239,7 @@ def enlargement(wasserstein: float, share: float) -> float:
 
     Examples
     --------
-    >>> enlargement(0.01, 0.04)
+    >>> round(enlargement(0.01, 0.04), 6)
     0.05
     """
     if not 0 <= wasserstein < np.inf:

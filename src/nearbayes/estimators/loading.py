@@ -1,4 +1,4 @@
-"""Loading: a saved posterior estimator, from a file that is not trusted."""
+"""Loading: a saved posterior estimator or causal model, from a file that is not trusted."""
 
 from __future__ import annotations
 
@@ -12,18 +12,19 @@ from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostin
 
 from nearbayes.core import inputs
 from nearbayes.core.posterior import Posterior
-from nearbayes.core.schedule import Schedule
 from nearbayes.estimators.classifier import PosteriorClassifier
 from nearbayes.estimators.regressor import PosteriorRegressor
 from nearbayes.estimators.simulated import SimulatedSets
 from nearbayes.estimators.truth import Reference
 from nearbayes.files.arrays import Read, array_of, labels_of, plain_of
+from nearbayes.files.causal_file import CAUSAL_KINDS, causal_of
 from nearbayes.files.container import Archive, FileRefused, refusing
 from nearbayes.files.describe import MOST_MEGABYTES
 from nearbayes.files.draws import estimator_of, estimators_of
 from nearbayes.files.formats import load_model
 from nearbayes.files.manifest import Record, check_format
 from nearbayes.files.posterior_record import posterior_of
+from nearbayes.files.run_records import schedule_of
 from nearbayes.files.versions import warn_of_other_versions
 from nearbayes.fits.left_out import LeftOut
 
@@ -84,9 +85,11 @@ def load(
     return model
 
 
-def _model_of(manifest: Record, read: Read, trusted: Collection[str]) -> Model | Posterior:
+def _model_of(manifest: Record, read: Read, trusted: Collection[str]) -> Any:
     if manifest.get("kind") == "Posterior":
         return posterior_of(manifest.record("posterior"), read, trusted)
+    if manifest.get("kind") in CAUSAL_KINDS:
+        return causal_of(manifest, read, trusted)
     kind = KINDS[manifest.text("kind", tuple(KINDS))]
     model = kind(**_params_of(manifest.record("params"), read, trusted))
     columns = manifest.record("inputs")
@@ -97,7 +100,7 @@ def _model_of(manifest: Record, read: Read, trusted: Collection[str]) -> Model |
     posterior = posterior_of(manifest.record("posterior"), read, trusted)
     model.posterior_ = replace(posterior, truths=_simulated_of(manifest, posterior, read, trusted))
     if "schedule" in manifest:
-        model.schedule_ = _schedule_of(manifest.record("schedule"))
+        model.schedule_ = schedule_of(manifest.record("schedule"))
     if "schedule_scores" in manifest:
         model.schedule_scores_ = manifest.numbers("schedule_scores", low=-1e300)
     classifies = isinstance(model, PosteriorClassifier)
@@ -125,7 +128,7 @@ def _params_of(record: Record, read: Read, trusted: Collection[str]) -> dict[str
         "schedule": record.get("schedule"),
     }
     if not (special["schedule"] is None or isinstance(special["schedule"], str)):
-        special["schedule"] = _schedule_of(record.record("schedule"))
+        special["schedule"] = schedule_of(record.record("schedule"))
     rest = {
         name: plain_of(value, read) for name, value in record.entries.items() if name not in special
     }
@@ -139,17 +142,6 @@ def _source_of(record: Record, read: Read) -> Any:
     if "left_out" in source:
         return LeftOut("inputs", source.text("left_out"))
     return SOURCES[source.text("kind", tuple(SOURCES))](**plain_of(source.get("values"), read))
-
-
-def _schedule_of(record: Record) -> Schedule:
-    """A schedule; whole numbers stay whole, as they mean rows."""
-    if "refits" in record:
-        return Schedule.optimal(record.whole("refits", 0, 1_000_000))
-    amounts = {}
-    for name in ("horizon", "block"):
-        is_whole = isinstance(record.get(name), int)
-        amounts[name] = record.whole(name, 1) if is_whole else record.number(name)
-    return Schedule.arithmetic(**amounts)
 
 
 def _simulated_of(

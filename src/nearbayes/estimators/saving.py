@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Collection, Mapping
-from dataclasses import asdict
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -12,13 +11,13 @@ from typing import Any
 import numpy as np
 
 from nearbayes.core.inputs import KDE, Uniform, Urn
-from nearbayes.core.schedule import Schedule
 from nearbayes.estimators.known import KnownClassifier, KnownRegressor
 from nearbayes.files.arrays import NotSaveable, array_bytes, labels_record, plain_record
 from nearbayes.files.container import Members
 from nearbayes.files.draws import Models, estimator_record, estimators_record
 from nearbayes.files.posterior_file import header
 from nearbayes.files.posterior_record import posterior_record
+from nearbayes.files.run_records import schedule_record, seed_record
 from nearbayes.files.thinning import write_draws
 from nearbayes.fits.left_out import LeftOut
 
@@ -57,7 +56,7 @@ def _manifest(
         "params": _params_record(model, models, members),
         "posterior": posterior,
         "simulated": _simulated_record(sets, models, members),
-        "schedule": _schedule_record(getattr(model, "schedule_", None)),
+        "schedule": schedule_record(getattr(model, "schedule_", None)),
         "schedule_scores": getattr(model, "schedule_scores_", None),
         "noise_factor": getattr(model, "noise_factor_", None),
         "conformal": _conformal_record(getattr(model, "conformal_", None), members),
@@ -76,8 +75,8 @@ def _params_record(model: Any, models: Models, members: Members) -> dict[str, An
         if model.estimator is None
         else estimator_record(model.estimator, models, members, optional=kept),
         "inputs": _source_record(params["inputs"], members),
-        "random_state": _seed(model),
-        "schedule": _schedule_record(params["schedule"]),
+        "random_state": seed_record(model),
+        "schedule": schedule_record(params["schedule"]),
     }
     rest = {
         name: plain_record(value, members, name)
@@ -85,13 +84,6 @@ def _params_record(model: Any, models: Models, members: Members) -> dict[str, An
         if name not in special
     }
     return {**special, **rest}
-
-
-def _seed(model: Any) -> Any:
-    """A generator has moved on since; the seed that was used makes the same draws again."""
-    given = model.random_state
-    is_plain = given is None or isinstance(given, int | np.integer)
-    return int(model.posterior_.provenance.seed) if not is_plain else given and int(given)
 
 
 def _source_record(inputs: Any, members: Members) -> Any:
@@ -106,13 +98,6 @@ def _source_record(inputs: Any, members: Members) -> Any:
         return {"kind": type(inputs).__name__, "values": plain_record(values, members, "inputs")}
     what = inputs.what if isinstance(inputs, LeftOut) else type(inputs).__name__
     return {"left_out": what}
-
-
-def _schedule_record(schedule: Any) -> Any:
-    if not isinstance(schedule, Schedule):
-        return schedule
-    amounts = asdict(schedule).items()
-    return {key: each.item() if isinstance(each, np.generic) else each for key, each in amounts}
 
 
 def _simulated_record(sets: Any, models: Models, members: Members) -> Any:

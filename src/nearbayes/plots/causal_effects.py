@@ -121,7 +121,7 @@ def _grid(model: CausalModel, cause: str) -> NDArray[Any]:
     variable = model.variables_[cause]
     if variable.kind == "category":
         return np.asarray(variable.categories, dtype=object)
-    rows = model.rows_[:, model.graph_.nodes.index(cause)]
+    rows = model.seen_[cause]
     low, high = np.quantile(rows, [TAIL, 1 - TAIL])
     grid = np.linspace(low, high, N_VALUES)
     return np.unique(np.rint(grid)) if variable.kind == "integer" else grid
@@ -139,7 +139,7 @@ def _entry(model: CausalModel, outcome: str, category: Any) -> tuple[Any, str]:
 
 def _mark_rows(axes: Axes, model: CausalModel, cause: str) -> None:
     """A tick for every real row."""
-    rows = model.rows_[:, model.graph_.nodes.index(cause)]
+    rows = model.seen_[cause]
     low, high = axes.get_xlim()
     below = {"transform": axes.get_xaxis_transform(), "color": foreground(axes), "alpha": 0.4}
     axes.plot(rows, np.zeros(len(rows)), "|", ms=8, **below)

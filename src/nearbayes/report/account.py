@@ -10,7 +10,7 @@ from nearbayes.execution.progress import in_words
 from nearbayes.report.heldout import HeldOut
 from nearbayes.report.rounding import counted, rounded
 
-__all__ = ["CITATION", "cautions", "cost", "done", "time_taken"]
+__all__ = ["CITATION", "cautions", "cost", "done", "drawn", "seconds_of_draws", "time_taken"]
 
 LONGEST_MODEL = 300
 
@@ -49,7 +49,7 @@ def done(held: HeldOut, target: str) -> dict[str, Any]:
     return {
         "sentences": [
             _fitted(held, target, type(estimator).__name__),
-            _drawn(held),
+            drawn(held.posterior),
             f"Everything below is computed from these draws on {counted(held.n, 'held-out row')}, "
             "which must not have been used in the fit.",
         ],
@@ -83,8 +83,9 @@ def _fitted(held: HeldOut, target: str, estimator: str) -> str:
     )
 
 
-def _drawn(held: HeldOut) -> str:
-    source, draws = held.posterior.provenance, counted(len(held.posterior), "time")
+def drawn(posterior: Any) -> str:
+    """How the draws were made, in a sentence or three."""
+    source, draws = posterior.provenance, counted(len(posterior), "time")
     if source.method == "martingale":
         return (
             f"Then, {draws} and independently, {counted(sum(source.blocks), 'row')} were imputed "
@@ -96,23 +97,30 @@ def _drawn(held: HeldOut) -> str:
         "bootstrap": "the model was refitted to rows drawn with replacement",
         "parametric_bootstrap": "the model was refitted to outcomes simulated from the first fit",
         "ensemble": "the model was refitted to the same rows with another seed",
+        "anchored": "the model was fitted to noisy outcomes, near a draw of its prior",
+        "ntkgp": "the model was fitted around a draw of its linearised prior",
     }
     return f"Then, {draws} and independently, {how[source.method]}."
 
 
 def cost(held: HeldOut, baselines: Mapping[str, Any]) -> list[dict[str, Any]]:
     """Seconds of each part of the work."""
-    seconds = held.posterior.provenance.seconds
-    parts = {
-        "First fit": seconds.get("first_fit"),
-        "One draw (median)": seconds.get("per_draw"),
-        "All draws": seconds.get("total"),
-    }
+    parts = seconds_of_draws(held.posterior)
     if held.model.calibration_ is not None:
         parts["Calibration (all processes)"] = held.model.calibration_.seconds
     for name, other in baselines.items():
         parts[f"Baseline {name}"] = other.posterior_.provenance.seconds.get("total")
     return [time_taken(label, value) for label, value in parts.items() if value is not None]
+
+
+def seconds_of_draws(posterior: Any) -> dict[str, float | None]:
+    """Seconds of the first fit and of the draws."""
+    seconds = posterior.provenance.seconds
+    return {
+        "First fit": seconds.get("first_fit"),
+        "One draw (median)": seconds.get("per_draw"),
+        "All draws": seconds.get("total"),
+    }
 
 
 def time_taken(label: str, seconds: float) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from nearbayes.metrics import log_score
 from nearbayes.report.heldout import LEVELS, HeldOut
 from nearbayes.report.rounding import counted, in_digits, percent, rounded
 
-__all__ = ["diagnostics"]
+__all__ = ["about_failures", "about_schedule", "diagnostics", "failures"]
 
 MOST_FAILURES = 10
 NOTABLE = 0.01  # relative change of the score between half the draws and all of them
@@ -26,10 +26,7 @@ def diagnostics(held: HeldOut) -> dict[str, Any]:
     return {
         "draws": n_draws,
         "asked": source.n_draws,
-        "failed": [
-            {"draw": failure.index, "error": failure.error}
-            for failure in posterior.failed[:MOST_FAILURES]
-        ],
+        "failed": failures(posterior),
         "n_failed": len(posterior.failed),
         "interrupted": source.interrupted,
         "mc_error": {"median": rounded(np.median(error)), "largest": rounded(error.max())},
@@ -37,8 +34,17 @@ def diagnostics(held: HeldOut) -> dict[str, Any]:
         "halves": halves,
         "captured": rounded(source.captured),
         "inflation": rounded(source.inflation),
-        "words": [_about_failures(held), _about_draws(halves, n_draws), _about_schedule(held)],
+        "words": [
+            about_failures(posterior),
+            _about_draws(halves, n_draws),
+            about_schedule(posterior),
+        ],
     }
+
+
+def failures(posterior: Any) -> list[dict[str, Any]]:
+    """The first draws that failed, with their errors."""
+    return [{"draw": each.index, "error": each.error} for each in posterior.failed[:MOST_FAILURES]]
 
 
 def _halves(held: HeldOut) -> dict[str, Any]:
@@ -58,13 +64,14 @@ def _score(held: HeldOut, draws: Any) -> float:
     return float(np.sqrt(np.mean((held.y - mean) ** 2)))
 
 
-def _about_failures(held: HeldOut) -> str:
-    source, finished = held.posterior.provenance, len(held.posterior)
+def about_failures(posterior: Any) -> str:
+    """How many draws finished and failed."""
+    source, finished = posterior.provenance, len(posterior)
     stopped = " The work was interrupted." if source.interrupted else ""
-    if not held.posterior.failed:
+    if not posterior.failed:
         return f"{counted(finished, 'draw')} of {source.n_draws} finished; none failed.{stopped}"
     return (
-        f"{counted(len(held.posterior.failed), 'draw')} of {source.n_draws} failed and are left "
+        f"{counted(len(posterior.failed), 'draw')} of {source.n_draws} failed and are left "
         f"out; {finished} are used. If failures depend on the data, the draws left are a biased "
         f"sample.{stopped}"
     )
@@ -96,8 +103,9 @@ def _about_draws(halves: dict[str, Any], n_draws: int) -> str:
     )
 
 
-def _about_schedule(held: HeldOut) -> str:
-    source = held.posterior.provenance
+def about_schedule(posterior: Any) -> str:
+    """How much of the posterior variance the schedule reaches."""
+    source = posterior.provenance
     if not source.blocks:
         return f"The {source.method.replace('_', ' ')} has no schedule, so nothing is truncated."
     return (

@@ -28,8 +28,17 @@ FOR_PICTURES = (
 )
 
 
+# page of each task: template, styles, scripts, and the contents that scripts draw
+POSTERIOR = ("report.html.j2", STYLES, SCRIPTS, FOR_PICTURES)
+PAGES: dict[str, tuple[str, tuple[str, ...], tuple[str, ...], tuple[str, ...]]] = {
+    "classification": POSTERIOR,
+    "regression": POSTERIOR,
+    "causal": ("causal.html.j2", (*STYLES, "graph.css"), (), ()),
+}
+
+
 def render(contents: dict[str, Any]) -> str:
-    """Make the page from the result of `nearbayes.report.contents`.
+    """Make the page from the result of `nearbayes.report.contents` or `causal_contents`.
 
     Names, labels and values are always escaped.
 
@@ -38,17 +47,18 @@ def render(contents: dict[str, Any]) -> str:
     str
         HTML that includes its styles, scripts and data.
     """
-    style, script = _joined(STYLES), _joined(SCRIPTS)
+    template, styles, scripts, pictured = PAGES[contents["task"]]
+    style, script = _joined(styles), _joined(scripts)
     page: str = (
         _templates()
-        .get_template("report.html.j2")
+        .get_template(template)
         .render(
             contents,
             style=style,
             script=script,
             style_hash=_hash(style),
             script_hash=_hash(script),
-            data=as_data({key: contents[key] for key in FOR_PICTURES}),
+            data=as_data({key: contents[key] for key in pictured}),
         )
     )
     return page
@@ -76,6 +86,8 @@ def as_data(value: Any) -> str:
 
 
 def _joined(names: tuple[str, ...]) -> str:
+    if not names:
+        return ""
     assets = resources.files("nearbayes.report") / "assets"
     return "\n" + "\n".join((assets / name).read_text(encoding="utf-8") for name in names)
 
