@@ -7,6 +7,7 @@ r"""Tasks of App. D.2: functions of a latent feature, seen through a random netw
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,7 +37,7 @@ class World:
     def random(cls, rng: np.random.Generator, width: int = 128, n_hidden: int = 3) -> World:
         """A random network."""
         sizes = (N_LATENT, *(width,) * n_hidden, N_INPUTS)
-        pairs = zip(sizes[:-1], sizes[1:], strict=True)
+        pairs = pairwise(sizes)
         return cls(tuple(rng.normal(0, a**-0.5, size=(a, b)) for a, b in pairs))
 
     def observed(self, latent: Array) -> Array:
