@@ -1,0 +1,1 @@
+"""Exponential families: how far the martingale posterior is from the conjugate one."""
