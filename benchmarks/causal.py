@@ -17,7 +17,7 @@ import nearbayes as nb
 from nearbayes.causal import diffusion_mechanism
 from nearbayes.causal.diffusion_training import first_fits, refits
 
-N, N_DRAWS, ITERATIONS = 100, 8, 1_500
+N, N_DRAWS, ITERATIONS = 100, 8, 800
 EDGES = [("x1", "x2"), ("x2", "x3")]
 MOST = 8.0
 

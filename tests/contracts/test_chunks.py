@@ -11,6 +11,7 @@ from faulty import FAULTY, Faulty
 
 import nearbayes as nb
 from nearbayes.core.lifting import as_chunks
+from nearbayes.execution import saved_states
 
 SCHEDULE = nb.Schedule.optimal(refits=3)
 every_family = pytest.mark.parametrize("case", REGISTERED, ids=lambda case: case.name)
@@ -34,6 +35,30 @@ def assert_draws_depend_on_no_number(case, pairs):
 @every_family
 def test_draws_depend_neither_on_their_number_nor_on_two_jobs(case):
     assert_draws_depend_on_no_number(case, [(1, 1), (3, 2), (12, 2), (50, 2)])
+
+
+@every_family
+def test_a_run_that_stops_within_a_chunk_goes_on_from_there(case, tmp_path, monkeypatch):
+    monkeypatch.setattr(saved_states, "SAVED_EVERY", 0.0)
+    monkeypatch.setattr(saved_states, "LEAST_PAUSE", 0)
+    save, steps = saved_states.SavedState.save, []
+    stopping = True
+
+    def saved(self, value):
+        steps.append(value[0].step)
+        save(self, value)
+        if stopping and value[0].step == 2:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(saved_states.SavedState, "save", saved)
+    run = {**RUN, "n_draws": 1, "checkpoint": tmp_path / "run", "executor": "serial"}
+    with pytest.raises(KeyboardInterrupt):
+        nb.martingale_posterior(case.make(), case.data(), **run)
+    assert steps == [0, 1, 2]
+    stopping = False
+    posterior = nb.martingale_posterior(case.make(), case.data(), **run)
+    assert steps[3:] == [2, 3]
+    assert np.array_equal(fingerprint(posterior, case.data()), whole(case)[0][:1])
 
 
 def faulty(case, fault):

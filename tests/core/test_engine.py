@@ -181,3 +181,19 @@ def test_progress_estimate_of_a_run(monkeypatch, capsys):
     assert "draws (estimated" in capsys.readouterr().err
     nb.martingale_posterior(Recorder(), Z, n_draws=3)
     assert capsys.readouterr().err == ""
+
+
+def test_the_cost_of_a_process_grows_with_the_cube_of_its_rows():
+    from sklearn.gaussian_process import GaussianProcessRegressor
+    from sklearn.neighbors import KNeighborsRegressor
+
+    from nearbayes.core.engine import refit_work
+    from nearbayes.core.paths import Martingale
+    from nearbayes.fits.adapters import fitting_of
+
+    path = Martingale(None, (10, 20))
+    work = [
+        refit_work(fitting_of(each, {}).traits, 10, path)
+        for each in (KNeighborsRegressor(), GaussianProcessRegressor(random_state=0))
+    ]
+    assert work == [2 + 4, 1 + 2**3 + 4**3]

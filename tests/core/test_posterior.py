@@ -161,19 +161,26 @@ def test_the_package_of_the_estimator_is_recorded():
 
 def test_summary_says_what_was_done(posterior):
     head, schedule, time = posterior.summary().split("\n")
-    assert head == "martingale posterior: 12 of 12 draws from 40 rows (seed 3)"
+    assert head == "draws: 12 of 12 martingale draws from 40 rows (seed 3)"
     blocks = SCHEDULE.blocks(40)
-    assert f"schedule optimal(refits=3): 3 refits, {sum(blocks)} imputed rows" in schedule
-    assert f"captures {SCHEDULE.captured(40):.1%}" in schedule
-    assert f"(sd inflated by {SCHEDULE.inflation(40):.3f})" in schedule
-    assert time.startswith("took ")
+    assert schedule.startswith(f"each draw: 3 refits on {sum(blocks)} imputed rows (optimal")
+    assert f"show {SCHEDULE.captured(40):.0%} of the variance" in schedule
+    assert schedule.endswith(f"widened by the factor {SCHEDULE.inflation(40):.2f}")
+    assert time.startswith("time: ")
+
+
+def test_the_summary_is_a_table_in_a_notebook(posterior):
+    worse = replace(posterior, failed=(FailedDraw(7, "<b>no</b>", "..."),))
+    page = worse._repr_html_()
+    assert page.count("<tr>") == len(worse.summary().splitlines())
+    assert "&lt;b&gt;no" in page
 
 
 def test_summary_of_a_baseline_has_no_schedule():
     posterior = nb.baselines.bootstrap(
         nb.RegressorAlgorithm.of(LinearRegression()), (X, Y), n_draws=2, random_state=1
     )
-    assert "schedule" not in posterior.summary()
+    assert "each draw" not in posterior.summary()
     assert repr(posterior) == "<Posterior: 2 bootstrap draws>"
 
 
@@ -184,7 +191,7 @@ def test_summary_lists_failures_and_interruption(posterior):
         failed=(FailedDraw(7, "ValueError: no", "..."),),
         provenance=replace(posterior.provenance, interrupted=True),
     )
-    assert "2 of 12 draws" in worse.summary()
+    assert "2 of 12 martingale draws" in worse.summary()
     assert "draw 7 failed: ValueError: no" in worse.summary()
     assert worse.summary().endswith("interrupted: the draws finished by then were kept")
 

@@ -5,15 +5,16 @@ import joblib
 import numpy as np
 import pytest
 import sklearn
-from joblib.externals.loky.process_executor import TerminatedWorkerError
 from joblib.parallel import ThreadingBackend
 from threadpoolctl import threadpool_info, threadpool_limits
 
-from nearbayes.execution.executor import JoblibExecutor, gather, one_thread, timed_on_one_thread
+from nearbayes.execution.executor import Limit, gather, one_thread, timed_on_one_thread
+from nearbayes.execution.executors import executor_of
 
 
-def do(task, items, shared=None, n_jobs=None, runs_in="processes", **options):
-    return gather(JoblibExecutor(n_jobs, runs_in), task, shared, items, **options)
+def do(task, items, shared=None, n_jobs=None, runs_in="processes", executor=None, **options):
+    where = executor_of(executor, n_jobs, runs_in, "limit" in options)
+    return gather(where, task, shared, items, **options)
 
 
 def values(found):
@@ -126,7 +127,7 @@ def test_a_dead_worker_loses_its_own_task_alone():
     found = do(dies_at_one, range(6), n_jobs=2)
     assert values(found) == {k: k * k for k in range(6) if k != 1}
     assert "worker process died" in found.lost[1].error
-    with pytest.raises(TerminatedWorkerError):
+    with pytest.raises(RuntimeError, match="worker process died"):
         do(dies_at_one, range(6), n_jobs=2, on_error="raise")
 
 
@@ -165,3 +166,155 @@ def test_the_estimate_is_shared_by_the_workers_and_the_bar_counts_sizes(monkeypa
         do(square, range(4), **options)
     shown = capsys.readouterr().err
     assert "estimated 20 s" in shown
+
+
+def process_of(shared, k):
+    return os.getpid()
+
+
+def test_names_choose_where_tasks_run():
+    here = os.getpid()
+    for name, elsewhere in [("serial", False), ("threads", False), ("processes", True)]:
+        found = values(do(process_of, range(3), n_jobs=2, executor=name))
+        assert (here not in found.values()) == elsewhere, name
+    with pytest.raises(ValueError, match=r"executor must be None, one of serial, .* got 'spark'"):
+        executor_of("spark")
+    with pytest.raises(ValueError, match="draw_timeout and draw_memory need workers that can be"):
+        executor_of("threads", limited=True)
+
+
+class DiesOnce:
+    """Ends its process the first time that items are tried, and no other time."""
+
+    def __init__(self, folder, items):
+        self.folder, self.items = folder, items
+
+    def __call__(self, shared, k):
+        mark = os.path.join(self.folder, str(k))
+        if k in self.items and not os.path.exists(mark):
+            open(mark, "w").close()
+            os.kill(os.getpid(), 9)
+        return k, os.getpid()
+
+
+def test_items_of_dead_workers_are_tried_again_in_parallel(tmp_path):
+    found = values(do(DiesOnce(str(tmp_path), {0, 1, 5}), range(12), n_jobs=2))
+    assert {k: value[0] for k, value in found.items()} == {k: k for k in range(12)}
+    assert len({process for _, process in found.values()}) > 1  # not one after the other in one
+
+
+def hangs_at_one(shared, k):
+    if k == 1:
+        time.sleep(600)
+    return k, os.getpid()
+
+
+def test_a_task_that_hangs_is_ended_and_the_others_are_done():
+    started = time.perf_counter()
+    found = do(hangs_at_one, range(6), n_jobs=2, limit=Limit(0.5))
+    assert {k: value[0] for k, value in values(found).items()} == {k: k for k in (0, 2, 3, 4, 5)}
+    assert "took longer than draw_timeout allows (0.5 s)" in found.lost[1].error
+    assert time.perf_counter() - started < 60
+
+
+def test_one_worker_with_a_limit_is_a_process_and_sizes_share_the_limit():
+    found = do(lambda shared, k: time.sleep(k), [0.0, 0.6, 30.0], limit=Limit(0.5), sizes=[1, 4, 1])
+    assert set(found.done) == {0.0, 0.6}
+    assert set(found.lost) == {30.0}
+
+
+def takes_memory(shared, k):
+    """Hold 300 MB where k is 1; 200 MB of what is shared cost nothing."""
+    held = np.ones(int(300e6 / 8) if k == 1 else 10)
+    time.sleep(0.5)
+    return float(held[0] + shared.sum())
+
+
+def test_a_task_that_takes_too_much_memory_is_ended_and_the_others_are_done():
+    shared = np.zeros(int(200e6 / 8))
+    found = do(takes_memory, range(4), shared, n_jobs=2, limit=Limit(memory=150e6))
+    assert set(found.done) == {0, 2, 3}
+    assert "took more memory than draw_memory allows (0.15 GB)" in found.lost[1].error
+
+
+class UnpicklableError(Exception):
+    def __init__(self, one, two):
+        super().__init__(f"{one} and {two}")
+
+
+def test_errors_come_back_from_processes_even_if_they_do_not_pickle():
+    def task(shared, k):
+        raise UnpicklableError("one", "two")
+
+    found = do(task, [0, 1], n_jobs=2)
+    assert "one and two" in found.lost[0].error
+    with pytest.raises(RuntimeError, match="one and two"):
+        do(task, [0, 1], n_jobs=2, on_error="raise")
+
+
+def test_a_result_that_does_not_pickle_is_lost_alone():
+    found = do(lambda shared, k: (i for i in range(k)) if k else 0, [0, 1], n_jobs=2)
+    assert set(found.done) == {0}
+    assert "pickle" in found.lost[1].error
+
+
+class Breaks(ThreadingBackend):
+    """A backend that fails while tasks run, as clusters do that lose a worker."""
+
+    supports_return_generator = False
+    breaks = 0
+
+    def effective_n_jobs(self, n_jobs):
+        return 2
+
+    def configure(self, *arguments, **options):
+        type(self).breaks -= 1
+        if type(self).breaks >= 0:
+            raise ConnectionError("worker 3 is gone")
+        return super().configure(*arguments, **options)
+
+
+@pytest.mark.parametrize("breaks", [1, 2])
+def test_any_error_of_an_unknown_backend_is_survived(breaks):
+    joblib.register_parallel_backend("breaks", Breaks)
+    with joblib.parallel_config(backend="breaks", n_jobs=2):
+        Breaks.breaks = breaks
+        assert values(do(square, range(4))) == {0: 0, 1: 1, 2: 4, 3: 9}
+        Breaks.breaks = 3
+        found = do(square, range(4))
+    assert values(found) == {1: 1, 2: 4, 3: 9}
+    assert "worker 3 is gone" in found.lost[0].error
+
+
+def test_a_cluster_of_one_worker_warns():
+    joblib.register_parallel_backend("no_generators", NoGenerators)
+    with (
+        joblib.parallel_config(backend="no_generators"),
+        pytest.warns(UserWarning, match="NoGenerators resolves to one worker"),
+    ):
+        assert values(do(square, range(2))) == {0: 0, 1: 1}
+
+
+def test_no_task_begins_that_would_end_after_the_time():
+    from nearbayes.execution.deadline import end_by, moment_to_end
+
+    def slow(shared, item):
+        time.sleep(0.05)
+        return moment_to_end()
+
+    with end_by(0.22):
+        found = gather(
+            executor_of("serial", None, "processes"), slow, None, list(range(50)), progress=False
+        )
+    assert 2 <= len(found.done) <= 4
+    assert {done.value for done in found.done.values()} == {None}  # tasks within are done whole
+    assert not found.interrupted
+    with end_by(0.0):
+        assert (
+            len(
+                gather(
+                    executor_of("serial", None, "processes"), slow, None, [1, 2, 3], progress=False
+                ).done
+            )
+            == 2
+        )

@@ -1,6 +1,6 @@
 import pytest
 
-from nearbayes.execution.progress import in_words, show_progress
+from nearbayes.execution.progress import followed_by, in_words, show_progress
 
 
 def run(n_draws, estimate, wanted):
@@ -70,3 +70,11 @@ def test_errors_pass_through(terminal):
 )
 def test_in_words(seconds, words):
     assert in_words(seconds) == words
+
+
+def test_the_estimate_counts_what_follows(capsys):
+    with followed_by("calibration", 1.5), show_progress(10, 60.0, True) as advance:
+        advance(1)
+    said = " ".join(capsys.readouterr().err.split())
+    assert "draws (estimated 1 min 0 s, with calibration 2 min 30 s)" in said
+    assert "left" in said

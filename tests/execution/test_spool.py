@@ -1,5 +1,6 @@
 """What tasks share reaches every worker once: not with every task, and without copies."""
 
+import os
 import pickle
 from pathlib import Path
 
@@ -7,8 +8,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from nearbayes.core.tables import is_mapped
 from nearbayes.execution import spool
-from nearbayes.execution.executor import JoblibExecutor, gather
+from nearbayes.execution.executor import gather
+from nearbayes.execution.processes import ProcessExecutor
 
 
 def loaded(shared):
@@ -78,6 +81,31 @@ def _unpickled(log):
 
 def test_each_worker_loads_what_is_shared_once(tmp_path):
     log = str(tmp_path / "loads")
-    found = gather(JoblibExecutor(2), lambda shared, k: k, Counted(log), range(20))
+    found = gather(ProcessExecutor(2), lambda shared, k: k, Counted(log), range(20))
     assert len(found.done) == 20
     assert 1 <= len(Path(log).read_text()) <= 2
+
+
+@pytest.mark.parametrize("part", [slice(None), slice(3, 7), (slice(None), slice(1, 2))])
+def test_mapped_arrays_are_not_copied(part, tmp_path):
+    np.save(tmp_path / "X.npy", np.arange(40.0).reshape(10, 4))
+    table = np.load(tmp_path / "X.npy", mmap_mode="r")[part]
+    with spool.spooled({"table": table}) as handle:
+        spool._kept.clear()
+        found = handle.value["table"]
+        size = os.path.getsize(handle.path)
+    np.testing.assert_array_equal(found, table)
+    contiguous = not isinstance(part, tuple)  # other parts are copied
+    assert is_mapped(found) == contiguous
+    found[...] = -1.0  # pages are private
+    assert np.load(tmp_path / "X.npy").min() == 0.0
+    assert size < 2_000
+
+
+def test_private_changes_of_a_mapped_array_go_along(tmp_path):
+    np.save(tmp_path / "X.npy", np.zeros(5))
+    table = np.load(tmp_path / "X.npy", mmap_mode="c")
+    table[0] = 1.0
+    with spool.spooled(table) as handle:
+        spool._kept.clear()
+        np.testing.assert_array_equal(handle.value, [1, 0, 0, 0, 0])

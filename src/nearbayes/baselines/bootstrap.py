@@ -21,7 +21,7 @@ def bootstrap(algorithm: Algorithm | ChunkAlgorithm, data: Any, **run: Any) -> P
     ----------
     algorithm : Algorithm or ChunkAlgorithm
     data : Data, pair (X, y), or array of observations
-    **run : n_draws, random_state, n_jobs, on_error, progress, resume, predict_on
+    **run : n_draws, random_state, n_jobs, executor, on_error, progress, resume, predict_on, ...
         As in `nearbayes.martingale_posterior`.
 
     Examples

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 from nearbayes.core.data import as_data
@@ -12,6 +11,7 @@ from nearbayes.core.paths import Ensemble
 from nearbayes.core.posterior import Posterior
 from nearbayes.core.protocols import Algorithm, ChunkAlgorithm
 from nearbayes.core.run import Run
+from nearbayes.telling import warn
 
 __all__ = ["ensemble"]
 
@@ -25,14 +25,13 @@ def ensemble(algorithm: Algorithm | ChunkAlgorithm, data: Any, **run: Any) -> Po
     ----------
     algorithm : Algorithm or ChunkAlgorithm
     data : Data, pair (X, y), or array of observations
-    **run : n_draws, random_state, n_jobs, on_error, progress, resume, predict_on
+    **run : n_draws, random_state, n_jobs, executor, on_error, progress, resume, predict_on, ...
         As in `nearbayes.martingale_posterior`.
     """
     if not as_chunks(algorithm).traits.randomised:
-        warnings.warn(
+        warn(
             "an ensemble of an algorithm without randomness has equal draws: "
             "use method='martingale' or 'bootstrap'.",
             DrawWarning,
-            stacklevel=2,
         )
     return draw(algorithm, as_data(data), Ensemble(), Run(**run))[0]

@@ -32,7 +32,7 @@ def parametric_bootstrap(
     data : Data, pair (X, y), or array of observations
     inputs : Inputs or str, optional
         Where imputed x come from; default a Polya urn over the real inputs.
-    **run : n_draws, random_state, n_jobs, on_error, progress, resume, predict_on
+    **run : n_draws, random_state, n_jobs, executor, on_error, progress, resume, predict_on, ...
         As in `nearbayes.martingale_posterior`.
     """
     sampler, observed = checked_inputs(inputs, as_data(data))

@@ -18,12 +18,13 @@ from typing import Any, Generic, Literal, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from nearbayes.core.tables import Table, as_table, n_rows, stack, take
+from nearbayes.core.tables import Table, as_table, is_mapped, n_rows, stack, take
 
-__all__ = ["Block", "Blocks", "Counts", "Data", "Repeated", "Rows", "as_data", "finite"]
+__all__ = ["Block", "Blocks", "Counts", "Data", "Repeated", "Rows", "as_data", "finite", "parts_of"]
 
 Counts = Literal[False, "labels", "means"]
 Item = TypeVar("Item")
+PIECE = 50_000  # rows of a table that are copied at a time
 MANY = 4_000  # numbers, of which the sum of squares is looked at first
 
 
@@ -115,6 +116,23 @@ class Rows:
     def distinct(self) -> Table:
         """The rows without repeats; models predict here, then labels are drawn `count` times."""
         return self.table if self.index is None else take(self.table, self.index)
+
+    def pieces(self) -> Iterator[Rows]:
+        """The same rows, part by part where there are many, so that few are copied at a time.
+
+        Examples
+        --------
+        >>> x = Rows.repeated(np.zeros((120_000, 1)), counts=np.full(120_000, 2))
+        >>> [len(part.distinct) for part in x.pieces()], sum(len(part) for part in x.pieces())
+        ([50000, 50000, 20000], 240000)
+        """
+        if self.index is None or len(self.index) <= PIECE:
+            yield self
+            return
+        for start in range(0, len(self.index), PIECE):
+            part = slice(start, start + PIECE)
+            index, count = self.index[part], None if self.count is None else self.count[part]
+            yield Rows(self.table, index, count, len(index) if count is None else int(count.sum()))
 
     def repeat(self, values: NDArray[Any]) -> NDArray[Any]:
         """Repeat an array given per distinct row (first axis), so that it matches `values`."""
@@ -285,8 +303,13 @@ class Data:
         return Rows(self.table, self.positions, None, len(self.y))
 
     def select(self, index: NDArray[np.intp]) -> Data:
-        """Keep some observations, as real ones, with a table of their own."""
+        """Keep some observations, as real ones, with a table of their own.
+
+        A table that is mapped from a file may be larger than memory, and is shared.
+        """
         count = None if self.count is None else self.count[index]
+        if is_mapped(self.table):
+            return Data(self.table, self.positions[index], self.y[index], count)
         table = None if self.table is None else take(self.table, self.positions[index])
         return Data(table, None, self.y[index], count)
 
@@ -307,13 +330,14 @@ class Data:
             exponential-family losses).
         """
         table, new_index = self._with_inputs(block.x)
+        if counts and table is not None:
+            grown = replace(self, table=table, real=self.real or self)
+            return grown._merged_with(block.y, new_index, counts)
         index = None if new_index is None else np.concatenate([self.positions, new_index])
         y = np.concatenate([self.y, block.y])
-        count = None
-        if self.count is not None or counts:
-            count = np.concatenate([self.counts, np.ones(block.size)])
-        grown = Data(table, index, y, count, real=self.real or self)
-        return grown.merge(counts) if counts and table is not None else grown
+        counted = self.count is not None or counts
+        count = np.concatenate([self.counts, np.ones(block.size)]) if counted else None
+        return Data(table, index, y, count, real=self.real or self)
 
     def replaced_by(self, block: Block, counts: Counts = False) -> Data:
         """Keep only imputed observations: the data of a parametric bootstrap (section 4)."""
@@ -329,17 +353,26 @@ class Data:
 
     def merge(self, counts: Literal["labels", "means"]) -> Data:
         """Merge observations that an algorithm need not tell apart (see `extend`)."""
+        return self._merged_with(self.y[:0], np.empty(0, dtype=np.intp), counts)
+
+    def _merged_with(self, y: NDArray[Any], index: Any, counts: Literal["labels", "means"]) -> Data:
+        """Merge these observations with others, each of count 1, without putting them together."""
         if counts == "labels":
-            n_labels = int(self.y.max()) + 1
-            key = self.positions * n_labels + self.y
-            times = _tally(key, self.counts)
+            n_labels = int(max(self.y.max(), y.max(initial=0))) + 1
+            size = n_rows(self.table) * n_labels
+            times = _tally(self.positions * n_labels + self.y, self.counts, size)
+            np.add.at(times, index * n_labels + y, 1.0)
             seen = np.flatnonzero(times)
             return replace(self, index=seen // n_labels, y=seen % n_labels, count=times[seen])
-        times = self.row_counts()
+        times, positions = self.row_counts(), self.positions
+        np.add.at(times, index, 1.0)
         seen = np.flatnonzero(times)
-        columns = self.y.reshape(len(self.y), -1).T * self.counts
-        sums = np.stack([_tally(self.positions, c, len(times))[seen] for c in columns], axis=1)
-        mean = (sums / times[seen, None]).reshape(len(seen), *self.y.shape[1:])
+        sums = []
+        for old, new in zip(_columns(self.y), _columns(y), strict=True):
+            total = _tally(positions, old * self.counts, len(times))
+            np.add.at(total, index, new)
+            sums.append(total[seen])
+        mean = (np.stack(sums, axis=1) / times[seen, None]).reshape(len(seen), *self.y.shape[1:])
         return replace(self, index=seen, y=mean, count=times[seen])
 
     def resampled(self, rng: np.random.Generator, counts: Counts = False) -> Data:
@@ -361,6 +394,12 @@ class Data:
             )
         index = None if self.table is None else np.repeat(self.positions, times)
         return replace(self, index=index, y=np.repeat(self.y, times, axis=0), count=None)
+
+
+def parts_of(data: Data) -> list[Any]:
+    """The data and what they hold, which data that grew from them hold, too."""
+    parts = [data, data.table, data.index, data.y, data.count]
+    return [each for each in parts if each is not None]
 
 
 def as_data(data: Any) -> Data:
@@ -396,6 +435,11 @@ def _tally(
 ) -> NDArray[np.float64]:
     """Sum weights by index."""
     return np.asarray(np.bincount(index, weights=weights, minlength=size), dtype=np.float64)
+
+
+def _columns(y: NDArray[Any]) -> NDArray[Any]:
+    """One row per output."""
+    return y.reshape(len(y), math.prod(y.shape[1:])).T
 
 
 def _check_outcomes(outcomes: NDArray[Any], name: str) -> None:

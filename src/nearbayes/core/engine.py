@@ -9,16 +9,17 @@ from __future__ import annotations
 import statistics
 import time
 import traceback
-import warnings
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import repeat
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from nearbayes.core.data import Data, Repeated
+from nearbayes.core.data import Data, Repeated, parts_of
+from nearbayes.core.global_random import Watch, warn_of_global_generator
 from nearbayes.core.lifting import as_chunks
 from nearbayes.core.paths import Martingale, Path, sampled
 from nearbayes.core.posterior import FailedDraw, Posterior, Provenance, installed_versions
@@ -26,19 +27,24 @@ from nearbayes.core.protocols import ChunkAlgorithm, Models, Traits
 from nearbayes.core.run import Run
 from nearbayes.core.seeds import Seeds
 from nearbayes.core.state import State, chosen, joined, surviving
+from nearbayes.execution.checkpoint import Checkpoint, made_once, opened
+from nearbayes.execution.digest import digest
 from nearbayes.execution.executor import (
     Gathered,
-    JoblibExecutor,
     OnError,
     gather,
     in_one_line,
     timed_on_one_thread,
 )
+from nearbayes.execution.interrupts import stoppable
+from nearbayes.execution.saved_states import SavedState, SavedStates
+from nearbayes.telling import warn
 
 __all__ = ["DrawWarning", "Look", "advance", "draw", "refit_work"]
 
 Observer = Callable[[State], None]
-Look = Callable[[ChunkAlgorithm, State, Sequence[int]], Any]  # at the draws in some places
+# at the draws in some places: what is noted of each, by its place
+Look = Callable[[ChunkAlgorithm, State, Sequence[int]], Mapping[int, Any]]
 ROWS_TRIED = 8  # that a final model is sampled at before it counts as a draw
 
 
@@ -108,8 +114,8 @@ def draw(
     path : Path
     run : Run
     look : callable, optional
-        ``look(algorithm, state, places)`` gives one value per draw in `places`; it is called with
-        every state.
+        ``look(algorithm, state, places)`` gives what is noted of draws in `places`, by place; it is
+        called with every state.
 
     Returns
     -------
@@ -117,17 +123,65 @@ def draw(
     seen : list
         What `look` gave, one list per draw.
     """
-    started = time.perf_counter()
     seeds, chunks = run.seeds, as_chunks(algorithm)
     run.check_resumable(method=path.method, seed=seeds.entropy, n=data.n)
-    (chunks, data), _ = timed_on_one_thread(partial(chunks.prepare, data, seeds.shared()))
+    parts = {} if run.checkpoint is None else _decisive(chunks, data, path, run, seeds, look)
+    # after the first Ctrl-C, further ones must not lose what is being put together
+    with stoppable(), opened(run.checkpoint, parts, _file_of) as kept:
+        return _drawn(chunks, data, path, run, seeds, look, kept)
+
+
+def _decisive(
+    chunks: ChunkAlgorithm, data: Data, path: Path, run: Run, seeds: Seeds, look: Look | None
+) -> dict[str, Any]:
+    """All that decides what the draws are: what a checkpoint must agree with."""
+    return {
+        "data": digest(data),
+        "algorithm": digest(chunks),
+        "method": path.method,
+        "schedule": str(list(getattr(path, "blocks", ()))),
+        "inputs": digest(getattr(path, "inputs", None)),
+        "seed": str(seeds.entropy),
+        "predict_on": digest(run.predict_on),
+        "quantity": digest(look),
+        "version": installed_versions(*chunks.traits.packages),
+    }
+
+
+def _file_of(task: _Task) -> str:
+    """Name of the file of a chunk: its number, and the places in it of its draws."""
+    places = "all" if len(task.places) == task.places[-1] + 1 else digest(task.places)[:8]
+    return f"chunk-{task.chunk:06d}-{task.places[-1] + 1}-{places}"
+
+
+def _drawn(
+    chunks: ChunkAlgorithm,
+    data: Data,
+    path: Path,
+    run: Run,
+    seeds: Seeds,
+    look: Look | None,
+    kept: Checkpoint | None,
+) -> tuple[Posterior, list[list[Any]]]:
+    started = time.perf_counter()
+    begun = made_once(kept, "first", partial(_begun, chunks, data, seeds), parts_of(data))
+    chunks, data, first, seconds, moves, repeats = begun
     prepared = getattr(chunks, "algorithm", chunks)  # a plain one, as the user knows it
-    first, seconds = timed_on_one_thread(partial(_fit_of_first_chunk, chunks, data, seeds))
     chunks = as_chunks(prepared, run.predict_on)
     job = _Job(
-        chunks, data, path, seeds, None if first.failed else first.models, look, run.on_error
+        chunks,
+        data,
+        path,
+        seeds,
+        None if first.failed else first.models,
+        look,
+        run.on_error,
+        None if kept is None else kept.states,
+        not moves,
     )
-    found = _made(job, run, seconds * refit_work(chunks.traits, data.n, path))
+    found = _made(job, run, seconds * refit_work(chunks.traits, data.n, path), kept)
+    if not (repeats and all(each.value.repeats for each in found.done.values())):
+        warn_of_global_generator()
     drawn = _gathered(found, chunks.traits.chunk, run)
     _warn(drawn, run.n_draws, found.interrupted)
     provenance = Provenance(
@@ -167,6 +221,14 @@ class _Job:
     first: Models | None
     look: Look | None
     on_error: OnError
+    states: SavedStates | None = None
+    watched: bool = False  # whether NumPy's global generator is, in the first chunk
+
+    def saved(self, task: _Task) -> SavedState | None:
+        """Where the state of a chunk is kept while it is made."""
+        if self.states is None:
+            return None
+        return self.states.of(_file_of(task), [self.algorithm, *parts_of(self.data)])
 
     def first_fits(self, state: State) -> Models:
         """First fits of a chunk; the same for all chunks unless the algorithm is random."""
@@ -177,6 +239,23 @@ class _Job:
         return self.algorithm.fit(state.data, state.streams.at(0))
 
 
+def _begun(
+    chunks: ChunkAlgorithm, data: Data, seeds: Seeds
+) -> tuple[ChunkAlgorithm, Data, State, float, bool, bool]:
+    """What all chunks start from: what is learned once, and the first fits of chunk 0.
+
+    Beside it the seconds of the first fits, whether they moved NumPy's global generator, and
+    whether they give the same again.
+    """
+    watch = Watch()
+    (chunks, data), _ = timed_on_one_thread(partial(chunks.prepare, data, seeds.shared()))
+    of_fit = Watch()
+    first, seconds = timed_on_one_thread(partial(_fit_of_first_chunk, chunks, data, seeds))
+    moves = of_fit.moved()
+    repeats = not watch.moved() or _repeats(chunks, data, seeds, first)
+    return chunks, data, first, seconds, moves, repeats
+
+
 @dataclass(frozen=True)
 class _Drawn:
     """Draws that were made, their numbers, those that failed, and what was seen of each."""
@@ -185,6 +264,7 @@ class _Drawn:
     index: list[int]
     failed: list[FailedDraw]
     seen: list[list[Any]]
+    repeats: bool = True  # as far as is known
 
 
 def _fit_of_first_chunk(algorithm: ChunkAlgorithm, data: Data, seeds: Seeds) -> State:
@@ -198,6 +278,19 @@ def _fit_of_first_chunk(algorithm: ChunkAlgorithm, data: Data, seeds: Seeds) -> 
     if state.lost:
         raise state.failed[0]
     return state
+
+
+def _repeats(algorithm: ChunkAlgorithm, data: Data, seeds: Seeds, first: State) -> bool:
+    """Whether the first fits, made again with the same seeds, give the same outcomes."""
+    return _same_outcomes(algorithm, first, _fit_of_first_chunk(algorithm, data, seeds))
+
+
+def _same_outcomes(algorithm: ChunkAlgorithm, one: State, other: State) -> bool:
+    rows = Repeated(one.data[0].rows(), algorithm.traits.chunk)
+    outcomes = [
+        sampled(algorithm, state, rows, state.streams.at(state.step + 1)) for state in (one, other)
+    ]
+    return all(map(np.array_equal, *outcomes))
 
 
 def _before_fit(algorithm: ChunkAlgorithm, data: Data, seeds: Seeds, task: _Task) -> State:
@@ -214,29 +307,64 @@ def _before_fit(algorithm: ChunkAlgorithm, data: Data, seeds: Seeds, task: _Task
 
 def _make_chunk(job: _Job, task: _Task) -> _Drawn:
     """Make the draws of a chunk; a shared function, so that tasks are small."""
-    algorithm, path = job.algorithm, job.path
-    seen: list[Any] = []
-    before = _before_fit(algorithm, job.data, job.seeds, task)
-    start = partial(path.start, algorithm, first=job.first_fits)
-    state = surviving(start, before)
+    saved = job.saved(task)
+    earlier = None if saved is None else saved.load()
+    if earlier is not None:
+        with suppress(Exception):
+            state, seen = earlier
+            seen = seen[:-1]  # the last is seen again
+            drawn = _drawn_of(job, task, _advanced(job, task, state, seen, saved), seen)
+            if len(drawn.failed) == len(state.failed.keys() & set(task.places)):
+                return drawn  # else what was saved may be what fails: from the beginning
+    watch, seen = Watch(), []
+    end = _from_the_start(job, task, seen, saved)
+    drawn = _drawn_of(job, task, end, seen)
+    if job.watched and task.chunk == 0 and watch.moved() and not end.failed:
+        again = _from_the_start(job, task, [], None)
+        return replace(drawn, repeats=_same_outcomes(job.algorithm, end, again))
+    return drawn
+
+
+def _from_the_start(job: _Job, task: _Task, seen: list[Any], saved: SavedState | None) -> State:
+    before = _before_fit(job.algorithm, job.data, job.seeds, task)
+    state = surviving(partial(job.path.start, job.algorithm, first=job.first_fits), before)
     _note_failures(before, state, "", job.on_error)
-    observe = None if job.look is None else partial(_note, seen, job.look, algorithm, task.places)
-    state = advance(algorithm, path, state, observe, on_error=job.on_error)
-    final = surviving(partial(_finished, algorithm), state)
+    return _advanced(job, task, state, seen, saved)
+
+
+def _advanced(
+    job: _Job, task: _Task, state: State, seen: list[Any], saved: SavedState | None
+) -> State:
+    """Take a chunk from a state to the end of its path."""
+    observe = (
+        None if job.look is None else partial(_note, seen, job.look, job.algorithm, task.places)
+    )
+    save = None if saved is None else lambda state: saved.save((state, seen))
+    return advance(job.algorithm, job.path, state, observe, save, job.on_error)
+
+
+def _drawn_of(job: _Job, task: _Task, state: State, seen: list[Any]) -> _Drawn:
+    """What is kept of a chunk at the end of its path."""
+    first = task.chunk * job.algorithm.traits.chunk  # number of the draw in the first place
+    final = surviving(partial(_finished, job.algorithm), state)
     _note_failures(state, final, "", job.on_error)
-    kept = {place: k for k, place in enumerate(task.places) if place not in final.failed}
+    kept = [place for place in task.places if place not in final.failed]
     failed = sorted(final.failed.keys() & set(task.places))
-    numbers = before.streams.draws
+    noted: set[int] = set().union(*seen)  # of few draws, where there are many
     return _Drawn(
-        chosen(final.models, list(kept)),
-        [numbers[place] for place in kept],
-        [_failed_draw(numbers[place], final.failed[place]) for place in failed],
-        [[at[k] for at in seen] for k in kept.values()] if seen else [[]] * len(kept),
+        chosen(final.models, kept),
+        [first + place for place in kept],
+        [_failed_draw(first + place, final.failed[place]) for place in failed],
+        [[at[place] for at in seen if place in at] if place in noted else [] for place in kept],
     )
 
 
 def _note(
-    seen: list[Any], look: Look, algorithm: ChunkAlgorithm, places: Sequence[int], state: State
+    seen: list[Mapping[int, Any]],
+    look: Look,
+    algorithm: ChunkAlgorithm,
+    places: Sequence[int],
+    state: State,
 ) -> None:
     seen.append(look(algorithm, state, places))
 
@@ -252,7 +380,7 @@ def _failed_draw(number: int, error: Exception) -> FailedDraw:
     return FailedDraw(number, in_one_line(error), "".join(traceback.format_exception(error)))
 
 
-def _made(job: _Job, run: Run, seconds_per_chunk: float) -> Gathered:
+def _made(job: _Job, run: Run, seconds_per_chunk: float, kept: Checkpoint | None) -> Gathered:
     """Make the chunks that hold missing draws, wherever they run."""
     traits = job.algorithm.traits
     places: dict[int, list[int]] = {}
@@ -260,7 +388,7 @@ def _made(job: _Job, run: Run, seconds_per_chunk: float) -> Gathered:
         places.setdefault(number // traits.chunk, []).append(number % traits.chunk)
     tasks = [_Task(chunk, tuple(inside)) for chunk, inside in places.items()]
     return gather(
-        JoblibExecutor(run.n_jobs, traits.runs_in),
+        run.executor_for(traits.runs_in),
         _make_chunk,
         job,
         tasks,
@@ -268,6 +396,8 @@ def _made(job: _Job, run: Run, seconds_per_chunk: float) -> Gathered:
         seconds_per_item=seconds_per_chunk,
         progress=run.progress,
         sizes=[len(task.places) for task in tasks],
+        limit=run.limit,
+        kept=kept,
     )
 
 
@@ -308,7 +438,7 @@ def refit_work(traits: Traits, n: float, path: Path) -> float:
     fits = 1.0 if traits.randomised or path.n_steps == 0 else 0.0
     if traits.counts or not traits.keeps_rows or not isinstance(path, Martingale):
         return fits + path.n_steps
-    return fits + float(np.sum(n + np.cumsum(path.blocks)) / n)
+    return fits + float(np.sum((1 + np.cumsum(path.blocks) / n) ** traits.growth))
 
 
 def _warn(drawn: _Drawn, n_draws: int, interrupted: bool) -> None:
@@ -318,15 +448,13 @@ def _warn(drawn: _Drawn, n_draws: int, interrupted: bool) -> None:
             f"all {n_draws} draws failed; the first said: {failed[0].error}\n{failed[0].traceback}"
         )
     if failed:
-        warnings.warn(
+        warn(
             f"{len(failed)} of {n_draws} draws failed and are left out; the first said: "
             f"{failed[0].error} See posterior.failed, or use on_error='raise'.",
             DrawWarning,
-            stacklevel=4,
         )
     if interrupted:
-        warnings.warn(
+        warn(
             f"interrupted: {len(drawn.models)} of {n_draws} draws are finished and kept.",
             DrawWarning,
-            stacklevel=4,
         )

@@ -57,6 +57,9 @@ class _Lifted(ChunkAlgorithm):
         algorithm, prepared = self.algorithm.prepare(data, rng)
         return _Lifted(algorithm), prepared
 
+    def coded(self, data: Data) -> Data:
+        return self.algorithm.coded(data)
+
     def fit(self, data: Sequence[Data], streams: Streams) -> list[Model]:
         return [self.algorithm.fit(*each) for each in zip(data, streams, strict=True)]
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import os
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -19,9 +20,11 @@ from nearbayes.core.run import Run
 from nearbayes.core.schedule import Schedule, inflation_of
 from nearbayes.core.state import State
 from nearbayes.core.tables import Table
+from nearbayes.core.tracing import Trace, Tracer
 from nearbayes.draws.credible import stack_draws
 from nearbayes.draws.functional import Functional
 from nearbayes.execution.executor import OnError
+from nearbayes.execution.executors import ExecutorChoice
 
 __all__ = ["Paths", "martingale_paths", "martingale_posterior"]
 
@@ -41,6 +44,10 @@ def martingale_posterior(
     progress: bool | None = None,
     resume: Posterior | None = None,
     predict_on: Table | None = None,
+    executor: ExecutorChoice = None,
+    checkpoint: str | os.PathLike[str] | None = None,
+    draw_timeout: float | None = None,
+    draw_memory: float | None = None,
 ) -> Posterior:
     """Draw from the martingale posterior of an algorithm (Algorithm 1).
 
@@ -56,6 +63,8 @@ def martingale_posterior(
         Where imputed x come from; default a Polya urn over past inputs.
     n_draws, random_state, n_jobs, on_error, progress, resume, predict_on
         How draws are made; see `Run`.
+    executor, checkpoint, draw_timeout, draw_memory
+        Where draws are made, where finished ones are kept, and what one may take; see `Run`.
 
     Returns
     -------
@@ -70,7 +79,19 @@ def martingale_posterior(
     >>> float(posterior.apply(lambda p: p[0]).mean.round(1))
     0.7
     """
-    run = Run(n_draws, random_state, n_jobs, on_error, progress, resume, predict_on)
+    run = Run(
+        n_draws,
+        random_state,
+        n_jobs,
+        on_error,
+        progress,
+        resume,
+        predict_on,
+        executor,
+        checkpoint,
+        draw_timeout,
+        draw_memory,
+    )
     return _drawn(algorithm, data, schedule, inputs, run)[0]
 
 
@@ -147,10 +168,10 @@ class _Noting:
 
     def __call__(
         self, algorithm: ChunkAlgorithm, state: State, places: Sequence[int]
-    ) -> list[NDArray[Any]]:
+    ) -> Mapping[int, NDArray[Any]]:
         # copies: a model may be changed in place later
-        models = (algorithm.reveal(state.models[place]) for place in places)
-        return [np.array(self.function(model)) for model in models]
+        models = {place: algorithm.reveal(state.models[place]) for place in places}
+        return {place: np.array(self.function(model)) for place, model in models.items()}
 
 
 def _drawn(
@@ -162,7 +183,9 @@ def _drawn(
     sampler, observed = checked_inputs(inputs, observed)
     blocks = plan.blocks(observed.n)
     run.check_resumable(blocks=blocks)
-    posterior, seen = draw(algorithm, observed, Martingale(sampler, blocks), run, look)
+    tracer = Tracer.of(observed, len(blocks))
+    looks = tracer if look is None else _Both(tracer, look)
+    posterior, seen = draw(algorithm, observed, Martingale(sampler, blocks), run, looks)
     share = traits.captured(observed.n, blocks) if blocks else 0.0
     provenance = replace(
         posterior.provenance,
@@ -171,7 +194,30 @@ def _drawn(
         captured=share,
         inflation=inflation_of(share),
     )
-    return replace(posterior, provenance=provenance), seen
+    n_rows = observed.n + np.cumsum([0, *blocks])
+    noted = seen
+    if look is not None:
+        noted = [[value for value, _ in each if value is not None] for each in seen]
+    trace = Trace.gathered(n_rows[list(tracer.steps)].tolist(), noted)
+    if run.resume is not None:
+        trace = run.resume.trace if trace is None else trace.joined(run.resume.trace)
+    posterior = replace(posterior, provenance=provenance, trace=trace)
+    return posterior, [] if look is None else [[at[1] for at in each] for each in seen]
+
+
+@dataclass(frozen=True)
+class _Both:
+    """What the tracer notes, and beside it what the user wants to see."""
+
+    tracer: Tracer
+    look: Look
+
+    def __call__(
+        self, algorithm: ChunkAlgorithm, state: State, places: Sequence[int]
+    ) -> Mapping[int, tuple[Any, Any]]:
+        noted = self.tracer(algorithm, state, places)
+        wanted = self.look(algorithm, state, places)
+        return {place: (noted.get(place), value) for place, value in wanted.items()}
 
 
 def _checked_schedule(schedule: Any) -> Schedule:

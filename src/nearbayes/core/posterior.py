@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import html
 import platform
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
 from importlib import metadata
@@ -17,9 +18,10 @@ from numpy.typing import NDArray
 from nearbayes.core.lifting import as_chunks
 from nearbayes.core.protocols import ChunkAlgorithm
 from nearbayes.core.tables import Table, TablePrint, as_table
+from nearbayes.core.tracing import Trace
 from nearbayes.draws.calibration import Calibration
 from nearbayes.draws.credible import Link
-from nearbayes.draws.functional import Functional, KnownTruths, Spread, values_of
+from nearbayes.draws.functional import Functional, KnownTruths, Spread, named_values_of
 from nearbayes.draws.inference_data import Coordinates
 from nearbayes.execution.progress import in_words
 from nearbayes.registry import resolved
@@ -135,6 +137,8 @@ class Posterior:
         What simulated data sets say about intervals of predictions.
     truths : KnownTruths, optional
         The simulated data sets themselves, to calibrate other quantities.
+    trace : Trace, optional
+        A few quantities along the paths of the first draws, for `diagnose`.
 
     Examples
     --------
@@ -155,6 +159,7 @@ class Posterior:
     kept_at: Table | TablePrint | None = None
     calibration: Calibration | None = None
     truths: KnownTruths | None = None
+    trace: Trace | None = None
 
     def __len__(self) -> int:
         return len(self.models)
@@ -167,7 +172,9 @@ class Posterior:
     @property
     def draws(self) -> Sequence[Any]:
         """The draws as the user knows them: fitted estimators, parameter vectors, ..."""
-        return [self.chunks.reveal(model) for model in self.models]
+        reveal = self.chunks.reveal
+        on_disk = getattr(self.models, "mapped", None)  # they are made when they are asked for
+        return [reveal(model) for model in self.models] if on_disk is None else on_disk(reveal)
 
     @property
     def inflation(self) -> float:
@@ -243,8 +250,9 @@ class Posterior:
         Parameters
         ----------
         function : callable
-            Takes one draw (the fitted estimator, or the parameter vector), returns a number or an
-            array of fixed shape.
+            Takes one draw (the fitted estimator, or the parameter vector), returns a number, an
+            array of fixed shape, or a dictionary of these; a dictionary becomes one vector, whose
+            entries have the names of its keys.
         link : "identity", "log" or "logit"
             Scale on which draws are spread: "log" for positive quantities, "logit" for
             probabilities.
@@ -254,8 +262,9 @@ class Posterior:
                 "functionals need models, but only predictions of the draws were kept: fit without "
                 "predict_on."
             )
-        values, origin = values_of(function, self.draws), self.provenance.origin
-        found = Functional(values, self.inflation, link, origin, start=self.start)
+        (values, names), origin = named_values_of(function, self.draws), self.provenance.origin
+        labels = None if names is None else {"entry": names}
+        found = Functional(values, self.inflation, link, origin, labels, start=self.start)
         return found if self.truths is None else self.truths.calibrated(function, found)
 
     def interval(
@@ -280,28 +289,67 @@ class Posterior:
 
     def summary(self) -> str:
         """Say in a few lines what was done and what came of it."""
+        return "\n".join(f"{label}: {words}" for label, words in self._told())
+
+    def _repr_html_(self) -> str:
+        rows = "".join(
+            f"<tr><th style='text-align:left'>{html.escape(label)}</th>"
+            f"<td style='text-align:left'>{html.escape(words)}</td></tr>"
+            for label, words in self._told()
+        )
+        return f"<table><caption>nearbayes posterior</caption><tbody>{rows}</tbody></table>"
+
+    def _told(self) -> Iterator[tuple[str, str]]:
+        """The lines of the summary: label and words."""
         source, seconds = self.provenance, self.provenance.seconds
-        lines = [
-            f"{source.method} posterior: {len(self)} of {source.n_draws} draws from "
-            f"{f'{source.n:.1f}'.removesuffix('.0')} rows (seed {source.seed})",
-        ]
+        rows = f"{source.n:.1f}".removesuffix(".0")
+        method = source.method.replace("_", " ")
+        yield (
+            "draws",
+            f"{len(self)} of {source.n_draws} {method} draws from {rows} rows (seed {source.seed})",
+        )
         if source.blocks:
-            lines.append(
-                f"schedule {source.schedule}: {len(source.blocks)} refits, "
-                f"{sum(source.blocks)} imputed rows, captures {source.captured:.1%} of the "
-                f"posterior variance (sd inflated by {source.inflation:.3f})"
+            yield (
+                "each draw",
+                f"{len(source.blocks)} refits on {sum(source.blocks)} imputed rows "
+                f"({source.schedule}); draws show {source.captured:.0%} of the variance of the "
+                f"posterior, so intervals are widened by the factor {source.inflation:.2f}",
             )
         if self.calibration is not None:
-            lines.append(f"intervals are calibrated: {self.calibration}")
+            yield "intervals", f"calibrated on {self.calibration.words(len(self))}"
         if "total" in seconds:
-            lines.append(
-                f"took {in_words(seconds['total'])}; first fit {in_words(seconds['first_fit'])}, "
-                f"one draw {in_words(seconds['per_draw'])}"
-            )
-        lines += [f"draw {failure.index} failed: {failure.error}" for failure in self.failed]
+            yield "time", self._time()
+        for failure in self.failed:
+            yield f"draw {failure.index} failed", failure.error
         if source.interrupted:
-            lines.append("interrupted: the draws finished by then were kept")
-        return "\n".join(lines)
+            yield "interrupted", "the draws finished by then were kept"
+
+    def _time(self) -> str:
+        seconds = self.provenance.seconds
+        words = (
+            f"{in_words(seconds['total'])} for the draws (first fit "
+            f"{in_words(seconds['first_fit'])}, one draw {in_words(seconds['per_draw'])})"
+        )
+        if self.calibration is not None and self.calibration.seconds > 0:
+            words += f", {in_words(self.calibration.seconds)} for calibration (all processes)"
+        return words
+
+    def diagnose(self, data: Any = None, **options: Any) -> Any:
+        """Say whether these draws can be trusted, and if not, why not and what to do.
+
+        Parameters
+        ----------
+        data : (X, y) or Data, optional
+            The rows that the posterior was drawn from, for questions that need them.
+        **options : checks, precision, at, draw, random_state
+            See `nearbayes.diagnostics.diagnose`.
+
+        Returns
+        -------
+        Diagnosis
+            A table when printed; ``.verdict``, ``.warns``, ``.to_frame()`` and lines by name.
+        """
+        return resolved("nearbayes.diagnostics:diagnose")(self, data, **options)
 
     def save(self, path: Any, **options: Any) -> Path:
         """Save the draws as one file, which `nearbayes.load` reads without running code.

@@ -44,6 +44,8 @@ class Traits:
     keeps_rows : bool
         Whether `refit` needs the imputed rows of earlier blocks. False where models hold all that
         is needed, so that memory does not grow with the horizon.
+    growth : float
+        The time of a fit grows with this power of its rows; for the estimate of the cost.
     runs_in : "processes" or "threads"
         Where several chunks run side by side. Compiled programs run in threads.
     link : "identity", "log" or "logit"
@@ -68,6 +70,7 @@ class Traits:
     randomised: bool = False
     chunk: int = 1
     keeps_rows: bool = True
+    growth: float = 1.0
     runs_in: Literal["processes", "threads"] = "processes"
     link: Link = "identity"
     calibrate: bool = False
@@ -110,6 +113,10 @@ class Algorithm(ABC):
     def prepare(self, data: Data, rng: Rng) -> tuple[Self, Data]:
         """Learn once, from real data, what all draws share (classes, noise)."""
         return self, data
+
+    def coded(self, data: Data) -> Data:
+        """Rows of the user as `fit` takes them, after `prepare` has learned how (class codes)."""
+        return data
 
     def finish(self, model: Model) -> Model:
         """Give what is kept of a final model, in the process that made it."""
@@ -167,9 +174,17 @@ class ChunkAlgorithm(ABC):
     ) -> Sequence[NDArray[Any]] | NDArray[Any]:
         """Impute a block for every draw, (n_draws, size, ...), or its sufficient statistics."""
 
+    def fit_near(self, data: Sequence[Data], models: Models, streams: Streams) -> Models:
+        """First fits to data much like those of given models, where a search may start."""
+        return self.fit(data, streams)
+
     def prepare(self, data: Data, rng: Rng) -> tuple[Self, Data]:
         """Learn once, from real data, what all draws share."""
         return self, data
+
+    def coded(self, data: Data) -> Data:
+        """Rows of the user as `fit` takes them, after `prepare` has learned how (class codes)."""
+        return data
 
     def finish(self, models: Models) -> Models:
         """Give what is kept of final models, in the process that made them."""

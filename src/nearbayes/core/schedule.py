@@ -5,6 +5,7 @@ App. C of the paper ("Choices of Δn and N"), generalised to unequal blocks.
 
 from __future__ import annotations
 
+import ast
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -117,6 +118,27 @@ class Schedule:
             if not _is_number(value) or not math.isfinite(value) or value <= 0:
                 raise ValueError(f"{name} must be a positive number, got {value!r}.")
         return cls(horizon=horizon, block=block)
+
+    @classmethod
+    def parsed(cls, text: str) -> Schedule:
+        """The schedule that `str` has written, as provenance has it.
+
+        Examples
+        --------
+        >>> Schedule.parsed("arithmetic(horizon=1.0, block=25)")
+        Schedule(refits=None, horizon=1.0, block=25)
+        """
+        kind, _, inside = text.removesuffix(")").partition("(")
+        pairs = (pair.split("=") for pair in inside.split(", "))
+        try:
+            given = {name: ast.literal_eval(value) for name, value in pairs}
+            if kind == "optimal":
+                return cls.optimal(**given)
+            return cls.arithmetic(**given)
+        except (TypeError, ValueError, SyntaxError):
+            raise ValueError(
+                f"schedule must be written as str(Schedule.optimal(refits=8)) is, got {text!r}."
+            ) from None
 
     def blocks(self, n: float) -> tuple[int, ...]:
         """Whole rows to impute before each refit, at least one each, for n real rows."""

@@ -25,6 +25,7 @@ __all__ = [
     "check_categories",
     "describe",
     "is_frame",
+    "is_mapped",
     "like",
     "n_rows",
     "numeric_values",
@@ -41,20 +42,45 @@ Table = Any
 def as_table(x: Any) -> Table:
     """Leave arrays, sparse matrices and frames as they are; make an array of anything else.
 
+    Rows that are no numbers and no texts, such as dictionaries or sequences of several lengths, are
+    the items of an array of objects.
+
     Examples
     --------
     >>> as_table([[1.0, 2.0], [3.0, 4.0]]).shape
     (2, 2)
+    >>> as_table([[1.0], [2.0, 3.0]]).shape
+    (2,)
     """
     if sparse.issparse(x):
         return x.tocsr()  # the only sparse format whose rows can be taken
-    return x if isinstance(x, np.ndarray) or is_frame(x) else np.asarray(x)
+    return x if isinstance(x, np.ndarray) or is_frame(x) else _array_of(x)
+
+
+def _array_of(x: Any) -> NDArray[Any]:
+    try:
+        return np.asarray(x)
+    except ValueError:  # sequences of several lengths
+        items = np.empty(len(x), dtype=object)
+        items[:] = list(x)
+        return items
 
 
 def is_frame(x: Any) -> bool:
     """Tell whether `x` is a data frame of a library that narwhals knows."""
     # narwhals asks all its libraries, a tenth of a millisecond: too long for every block of rows
     return not isinstance(x, np.ndarray) and nw.dependencies.is_into_dataframe(x)
+
+
+def is_mapped(table: Table) -> bool:
+    """Tell whether a table is mapped from a file, so that it may be larger than memory.
+
+    Examples
+    --------
+    >>> is_mapped(np.zeros((2, 1)))
+    False
+    """
+    return isinstance(table, np.memmap) and table.filename is not None
 
 
 def categories(table: Table) -> dict[str, set[Any]]:
@@ -178,6 +204,8 @@ def same_rows(a: Table, b: Table) -> bool:
             table.reset_index(drop=True) if hasattr(table, "iloc") else table for table in (a, b)
         ]
         return bool(plain[0].equals(plain[1]))
+    if a.dtype.kind == "O":  # rows may be arrays, which have no single answer to ==
+        return TablePrint.of(a).digest == TablePrint.of(b).digest
     return bool(((a == b) | ((a != a) & (b != b))).all())
 
 
@@ -225,13 +253,21 @@ def _hashable(column: nw.Series[Any]) -> Any:
 
 def _bytes_of(values: NDArray[Any]) -> bytes:
     if values.dtype.kind == "O":
-        items = values.ravel().tolist()
-        kept = [None if each is None or each != each else each for each in items]
+        kept = [_hashable_item(each) for each in values.ravel().tolist()]
         return repr((values.shape, kept)).encode()
     if values.dtype.kind in "biuf":  # equal numbers are the same rows, whatever their dtype
         floats = values.astype(np.float64)
         values = np.where(np.isnan(floats), np.nan, floats) + 0.0
     return str((values.dtype, values.shape)).encode() + np.ascontiguousarray(values).tobytes()
+
+
+def _hashable_item(item: Any) -> Any:
+    """An item whose `repr` tells it from others; missing ones are alike."""
+    if isinstance(item, np.ndarray):
+        return _bytes_of(item)
+    if isinstance(item, list | tuple | dict):
+        return item
+    return None if item is None or item != item else item
 
 
 def describe(table: Table | TablePrint) -> str:

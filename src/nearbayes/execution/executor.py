@@ -1,41 +1,44 @@
-"""Executor: where chunks of draws run. Joblib's backends: here, threads, processes.
+"""Executor: where independent tasks run, and what becomes of those that fail.
 
-Tasks are independent, and every one runs on one thread, so results are the same bit for bit for any
-`n_jobs` and any backend. A task that raises is recorded, and so is a worker process that dies;
+Every task runs on one thread, so results are the same bit for bit for any `n_jobs` and any
+executor (`executors.py`). A task that raises is recorded, and so is a worker process that dies;
 neither loses the results of other tasks. Ctrl-C keeps what is finished.
 """
 
 from __future__ import annotations
 
+import math
+import pickle
 import sys
 import time
-import traceback
-from collections.abc import Callable, Hashable, Iterator, Sequence
-from contextlib import contextmanager, nullcontext
-from dataclasses import dataclass, field
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from threading import Lock
 from typing import Any, Literal, Protocol
 
 import joblib
-from joblib.externals.loky.process_executor import TerminatedWorkerError
-
-# scikit-learn's own, because they hand its configuration (metadata routing) on to the workers
-from sklearn.utils.parallel import Parallel, delayed
 from threadpoolctl import ThreadpoolController
 
+from nearbayes.execution.deadline import end_by, moment_to_end
+from nearbayes.execution.interrupts import stoppable
 from nearbayes.execution.progress import show_progress
-from nearbayes.execution.spool import Handle, spooled
 
 __all__ = [
     "Done",
     "Executor",
     "Gathered",
-    "JoblibExecutor",
+    "Item",
+    "Kept",
+    "Limit",
+    "Limits",
     "Lost",
     "OnError",
+    "Task",
     "gather",
     "in_one_line",
+    "limit_of",
     "one_thread",
     "timed_on_one_thread",
 ]
@@ -43,8 +46,24 @@ __all__ = [
 OnError = Literal["report", "raise"]
 Item = Hashable
 Task = Callable[[Any, Any], Any]  # of what is shared, and of an item
-SAME_MACHINE = ("LokyBackend", "MultiprocessingBackend")
-DIED = "the worker process died, as when memory runs out: lower n_jobs or the data size."
+
+
+@dataclass(frozen=True)
+class Limit:
+    """What an item may take.
+
+    Attributes
+    ----------
+    seconds : float
+    memory : float
+        Bytes that its process may grow by.
+    """
+
+    seconds: float = math.inf
+    memory: float = math.inf
+
+
+Limits = Mapping[Any, Limit]
 
 
 @dataclass(frozen=True)
@@ -57,10 +76,18 @@ class Done:
 
 @dataclass(frozen=True)
 class Lost:
-    """A task without a result: what was said, and where."""
+    """A task without a result: what was said, where, and the error (or its pickle) if known."""
 
     error: str
     traceback: str
+    raised: Any = None
+
+    def exception(self) -> Exception:
+        """The error to raise in this process."""
+        found = pickle.loads(self.raised) if isinstance(self.raised, bytes) else self.raised
+        if isinstance(found, Exception):
+            return found
+        return RuntimeError(f"{self.error}\n{self.traceback}")
 
 
 class Executor(Protocol):
@@ -71,88 +98,13 @@ class Executor(Protocol):
         """How many tasks run at a time."""
 
     def run(
-        self, task: Task, shared: Any, items: Sequence[Item], on_error: OnError
+        self, task: Task, shared: Any, items: Sequence[Item], limits: Limits
     ) -> Iterator[tuple[Item, Done | Lost]]:
-        """Do ``task(shared, item)`` for every item; yield outcomes as they come, in any order."""
+        """Do ``task(shared, item)`` for every item; yield outcomes as they come, in any order.
 
-
-@dataclass(frozen=True)
-class JoblibExecutor:
-    """Tasks on joblib's backends.
-
-    Attributes
-    ----------
-    n_jobs : int, optional
-        As in joblib; None honours ``joblib.parallel_config``, else one process.
-    runs_in : "processes" or "threads"
-        Threads for programs that release Python's lock; otherwise what joblib is configured to.
-    """
-
-    n_jobs: int | None = None
-    runs_in: Literal["processes", "threads"] = "processes"
-
-    @property
-    def workers(self) -> int:
-        """How many tasks run at a time."""
-        return int(joblib.effective_n_jobs(self.n_jobs))
-
-    def run(
-        self, task: Task, shared: Any, items: Sequence[Item], on_error: OnError
-    ) -> Iterator[tuple[Item, Done | Lost]]:
-        """See `Executor.run`. After a worker died, what is left runs one task at a time."""
-        finished: set[Item] = set()
-        with self._handed_over(shared) as handle:
-            jobs = {item: delayed(_outcome)(task, handle, item, on_error) for item in items}
-            try:
-                for item, outcome in self._in_parallel(list(jobs.values())):
-                    finished.add(item)
-                    yield item, outcome
-            except TerminatedWorkerError:
-                for item in items:
-                    if item not in finished:
-                        yield item, _alone(jobs[item], on_error)
-
-    def _handed_over(self, shared: Any) -> Any:
-        """What tasks carry instead of what they share: for processes, where to find it."""
-        backend, _ = joblib.parallel.get_active_backend(**self._options)
-        if self.workers > 1 and type(backend).__name__ in SAME_MACHINE:
-            return spooled(shared)
-        return nullcontext(Handle(shared))
-
-    @property
-    def _options(self) -> dict[str, str]:
-        return {"require": "sharedmem"} if self.runs_in == "threads" else {}
-
-    def _in_parallel(self, jobs: Sequence[Any]) -> Iterator[tuple[Item, Done | Lost]]:
-        try:
-            parallel = Parallel(
-                n_jobs=self.n_jobs, return_as="generator_unordered", **self._options
-            )
-        except ValueError:  # a backend that can only return everything at the end
-            parallel = Parallel(n_jobs=self.n_jobs, **self._options)
-        yield from parallel(jobs)
-
-
-def _alone(job: Any, on_error: OnError) -> Done | Lost:
-    """Run one task in a process of its own, so that its death takes nothing along."""
-    try:
-        # n_jobs=2 because joblib runs n_jobs=1 in this process, which must survive
-        ((_, outcome),) = Parallel(n_jobs=2, backend="loky")([job])
-    except TerminatedWorkerError as died:
-        if on_error == "raise":
-            raise
-        return Lost(DIED, str(died))
-    return outcome  # type: ignore[no-any-return]
-
-
-def _outcome(task: Task, handle: Handle, item: Item, on_error: OnError) -> Any:
-    try:
-        value, seconds = timed_on_one_thread(lambda: task(handle.value, item))
-    except Exception as error:
-        if on_error == "raise":
-            raise
-        return item, Lost(in_one_line(error), traceback.format_exc())
-    return item, Done(value, seconds)
+        A worker that dies loses its own item alone, which is tried again in a fresh one before it
+        is lost. Where an item has a limit in `limits`, its worker is ended when that is reached.
+        """
 
 
 @dataclass
@@ -164,12 +116,22 @@ class Gathered:
     done : dict of item to Done
     lost : dict of item to Lost
     interrupted : bool
-        Whether Ctrl-C stopped the work early.
+        Whether Ctrl-C or SIGTERM stopped the work early.
     """
 
     done: dict[Any, Done] = field(default_factory=dict)
     lost: dict[Any, Lost] = field(default_factory=dict)
     interrupted: bool = False
+
+
+class Kept(Protocol):
+    """What was kept of finished tasks, by this run or an earlier one; see `checkpoint`."""
+
+    def load(self, items: Sequence[Item]) -> dict[Any, Done]:
+        """What there is of these items."""
+
+    def save(self, item: Item, done: Done) -> None:
+        """Keep a finished item."""
 
 
 def gather(
@@ -183,8 +145,10 @@ def gather(
     progress: bool | None = None,
     what: str = "draws",
     sizes: Sequence[int] | None = None,
+    limit: Limit | None = None,
+    kept: Kept | None = None,
 ) -> Gathered:
-    """Do all tasks with a progress bar; Ctrl-C keeps what is finished.
+    """Do all tasks with a progress bar; Ctrl-C keeps what is finished, and so does `end_by`.
 
     Parameters
     ----------
@@ -203,29 +167,89 @@ def gather(
         What the progress bar counts.
     sizes : sequence of int, optional
         How many of these each task stands for; default 1.
+    limit : Limit, optional
+        Seconds that each of these may take, and memory that a task may, on executors that can end
+        a worker.
+    kept : Kept, optional
+        Where finished tasks are kept; those that are there already are not done again.
 
     Examples
     --------
-    >>> found = gather(JoblibExecutor(), lambda shared, k: shared // k, 6, [1, 0, 3])
+    >>> from nearbayes.execution.executors import SerialExecutor
+    >>> found = gather(SerialExecutor(), lambda shared, k: shared // k, 6, [1, 0, 3])
     >>> {k: done.value for k, done in found.done.items()}, found.lost[0].error
     ({1: 6, 3: 2}, 'ZeroDivisionError: integer division or modulo by zero')
     """
-    found = Gathered()
     weight = dict(zip(items, sizes or [1] * len(items), strict=True))
-    estimate = seconds_per_item * len(items) / executor.workers
-    with show_progress(sum(weight.values()), estimate, progress, what) as advance:
+    found = Gathered({} if kept is None else kept.load(items))
+    left = [item for item in items if item not in found.done]
+    limits = {} if limit is None else {item: _times(limit, weight[item]) for item in left}
+    estimate = seconds_per_item * len(left) / max(executor.workers, 1)
+    clock = _Clock(moment_to_end(), max(executor.workers, 1))
+    with (
+        end_by(None),  # tasks within tasks are done whole
+        stoppable() as stop,
+        show_progress(sum(weight.values()), estimate, progress, what) as advance,
+    ):
+        advance(sum(weight[item] for item in found.done))
         try:
-            for item, outcome in executor.run(task, shared, items, on_error):
-                if isinstance(outcome, Done):
-                    found.done[item] = outcome
-                else:
-                    found.lost[item] = outcome
-                advance(weight[item])
+            with closing(executor.run(task, shared, left, limits)) as outcomes:  # type: ignore[type-var]
+                for item, outcome in outcomes:
+                    _note(found, item, outcome, on_error, kept)
+                    advance(weight[item])
+                    if clock.has_no_time_after(len(found.done)) and _enough(found, weight):
+                        break
         except KeyboardInterrupt:
             if not found.done:
                 raise
+            stop.shield()
             found.interrupted = True
     return found
+
+
+class _Clock:
+    """Whether the next task would end after the moment that `end_by` has set."""
+
+    def __init__(self, ends: float | None, workers: int) -> None:
+        self.ends, self.workers, self.started = ends, workers, time.monotonic()
+
+    def has_no_time_after(self, n_done: int) -> bool:
+        """Judge by the pace of the tasks so far."""
+        now = time.monotonic()
+        usual = (now - self.started) * self.workers / max(n_done, 1)
+        return self.ends is not None and now + usual > self.ends
+
+
+def limit_of(seconds: float | None, memory: float | None) -> Limit | None:
+    """The limit of a draw; None if there is none."""
+    if seconds is None and memory is None:
+        return None
+    found = (math.inf if each is None else float(each) for each in (seconds, memory))
+    return Limit(*found)
+
+
+def _times(limit: Limit, size: int) -> Limit:
+    """The limit of a task that stands for several; they are in memory together in any case."""
+    return replace(limit, seconds=limit.seconds * size)
+
+
+def _enough(found: Gathered, weight: Mapping[Any, int]) -> bool:
+    """Whether two are finished, without which there is no spread."""
+    return sum(weight[item] for item in found.done) > 1
+
+
+def _note(
+    found: Gathered, item: Item, outcome: Done | Lost, on_error: OnError, kept: Kept | None
+) -> None:
+    """Take an outcome in; what is finished is kept before anything else happens."""
+    if isinstance(outcome, Lost):
+        if on_error == "raise":
+            raise outcome.exception()
+        found.lost[item] = outcome
+        return
+    found.done[item] = outcome
+    if kept is not None:
+        kept.save(item, outcome)
 
 
 def timed_on_one_thread(task: Callable[[], Any]) -> tuple[Any, float]:

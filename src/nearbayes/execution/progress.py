@@ -5,20 +5,53 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from contextvars import ContextVar
+from datetime import timedelta
 
 from rich.console import Console
 from rich.progress import (
     BarColumn,
     MofNCompleteColumn,
     Progress,
+    ProgressColumn,
+    Task,
     TextColumn,
     TimeElapsedColumn,
-    TimeRemainingColumn,
 )
+from rich.text import Text
 
-__all__ = ["in_words", "show_progress"]
+__all__ = ["followed_by", "in_words", "show_progress"]
 
 WORTH_A_BAR = 2.0  # seconds; a bar that flashes by tells nobody anything
+
+
+# What follows the work at hand: its name, and its time as a multiple of that of this work.
+_later: ContextVar[tuple[str, float]] = ContextVar("followed_by", default=("", 0.0))
+
+
+@contextmanager
+def followed_by(what: str, times: float) -> Iterator[None]:
+    """Context in which progress bars count what comes next, too: `times` as long as their work."""
+    token = _later.set((what, times))
+    try:
+        yield
+    finally:
+        _later.reset(token)
+
+
+class _TimeLeft(ProgressColumn):
+    """Time left for this work and for what follows it."""
+
+    def __init__(self, times: float) -> None:
+        super().__init__()
+        self.times = times
+
+    def render(self, task: Task) -> Text:
+        if task.time_remaining is None:
+            return Text("-:--:-- left")
+        whole = task.time_remaining + (task.elapsed or 0.0)
+        left = timedelta(seconds=round(task.time_remaining + self.times * whole))
+        return Text(f"{left} left")
 
 
 @contextmanager
@@ -37,7 +70,7 @@ def show_progress(
     what : str
         What the tasks are called.
     """
-    console = Console(stderr=True)
+    console, (next_work, times) = Console(stderr=True), _later.get()
     if wanted is False or (wanted is None and not (console.is_terminal and estimate > WORTH_A_BAR)):
         yield lambda n=1: None
         return
@@ -46,12 +79,14 @@ def show_progress(
         BarColumn(),
         MofNCompleteColumn(),
         TimeElapsedColumn(),
-        TimeRemainingColumn(),
+        _TimeLeft(times),
     )
     with Progress(*columns, console=console, transient=console.is_terminal) as bar:
-        known = f" (estimated {in_words(estimate)})" if math.isfinite(estimate) else ""
+        whole = f", with {next_work} {in_words((1 + times) * estimate)}" if times else ""
+        known = f" (estimated {in_words(estimate)}{whole})" if math.isfinite(estimate) else ""
         task = bar.add_task(f"{what}{known}", total=n_tasks)
-        yield lambda n=1: bar.advance(task, n)
+        with followed_by("", 0.0):  # work within this work
+            yield lambda n=1: bar.advance(task, n)
 
 
 def in_words(seconds: float) -> str:

@@ -2,41 +2,133 @@
 
 Arrays are kept outside the pickle (PEP 574) in one file that workers map into memory, so that all
 of them read the same pages and none copies a table. The map is private: an estimator that writes
-into its inputs gets a copy of the page, and changes nobody else's.
+into its inputs gets a copy of the page, and changes nobody else's. Workers of a cluster get the
+same bytes through it, and unpack them once.
+
+An array that is mapped from a file already, as ``numpy.load(path, mmap_mode="r")`` gives it, is not
+copied at all: workers map the same file.
+
+A process that is killed leaves its file behind; the next run that finds it deletes it.
 """
 
 from __future__ import annotations
 
+import gc
+import io
 import mmap
 import os
 import pickle
 import shutil
 import tempfile
-from collections.abc import Iterator
+import time
+import uuid
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from threading import Lock
 from typing import Any
 
 import cloudpickle
+import numpy as np
+from numpy.typing import NDArray
 
-__all__ = ["Handle", "spooled"]
+from nearbayes.execution.freed_memory import give_back
+from nearbayes.execution.locks import locked
+
+__all__ = ["Packed", "forget", "packed", "spooled"]
 
 ALIGNMENT = 64  # bytes, as vector instructions like it
 MEMORY_FOLDER = Path("/dev/shm")
-_kept: dict[str, Any] = {}  # what this process has loaded last, by the path of its file
+PREFIX = "nearbayes-"
+YOUNG = 60.0  # seconds: a folder that may not be locked yet
+_kept: dict[str, Any] = {}  # what this process has loaded last, by its name
+_lock = Lock()
+
+
+def _loaded_once(name: str, load: Callable[[], Any]) -> Any:
+    """What a process has loaded under a name; a worker serves one run at a time."""
+    with _lock:  # threads of a worker wait for the first of them
+        if name not in _kept:
+            _kept.clear()
+            _kept[name] = load()
+        return _kept[name]
+
+
+def forget() -> None:
+    """In a worker: let go of what the last run shared, which may be gigabytes."""
+    with _lock:
+        _kept.clear()
+    gc.collect()
+    give_back()
 
 
 @dataclass(frozen=True)
-class Handle:
-    """What all tasks share, itself; `value` is what a task asks for."""
+class Packed:
+    """What all tasks share as bytes, for workers of other machines; `value` unpacks it once.
 
-    value: Any
+    Arrays are unpacked into memory of the process, where estimators may write.
+    """
+
+    name: str
+    pickled: bytes
+    buffers: tuple[NDArray[np.uint8], ...]
+
+    @property
+    def value(self) -> Any:
+        """What tasks share."""
+        return _loaded_once(self.name, self._loaded)
+
+    def _loaded(self) -> Any:
+        return pickle.loads(self.pickled, buffers=[bytearray(each) for each in self.buffers])
+
+
+def packed(shared: Any) -> Packed:
+    """What all tasks share, as bytes.
+
+    Examples
+    --------
+    >>> packed({"x": np.arange(3)}).value
+    {'x': array([0, 1, 2])}
+    """
+    pickled, arrays = _pickled(shared)
+    buffers = tuple(np.frombuffer(each, np.uint8) for each in arrays)
+    return Packed(uuid.uuid4().hex, pickled, buffers)
+
+
+def _pickled(shared: Any) -> tuple[bytes, list[memoryview]]:
+    """Bytes of an object, with its arrays beside them (PEP 574)."""
+    raw: list[pickle.PickleBuffer] = []
+    pickled = cloudpickle.dumps(shared, protocol=5, buffer_callback=raw.append)
+    return pickled, [each.raw() for each in raw]
+
+
+class _OfThisMachine(cloudpickle.Pickler):  # type: ignore[misc]
+    """Pickles arrays that are mapped from a file as the place where they are in it."""
+
+    def reducer_override(self, value: Any) -> Any:
+        """See `pickle.Pickler.reducer_override`."""
+        place = _place_in_file(value) if isinstance(value, np.memmap) else None
+        return super().reducer_override(value) if place is None else (np.memmap, place)
+
+
+def _place_in_file(array: np.memmap[Any, Any]) -> tuple[Any, ...] | None:
+    """Arguments of `numpy.memmap` for the same numbers; None where they are not in a file."""
+    root: Any = array
+    while isinstance(root.base, np.memmap):
+        root = root.base
+    contiguous = array.flags.c_contiguous or array.flags.f_contiguous
+    if not isinstance(root.base, mmap.mmap) or not contiguous or array.mode == "c":
+        return None
+    offset = root.offset + array.ctypes.data - root.ctypes.data
+    order = "C" if array.flags.c_contiguous else "F"
+    # "c": an estimator that writes into its inputs gets a copy of the page
+    return str(array.filename), array.dtype, "c", offset, array.shape, order
 
 
 @dataclass(frozen=True)
 class _File:
-    """The same, in a file that this process may not have read yet."""
+    """The same in a file of this machine."""
 
     path: str
     pickle_size: int
@@ -44,10 +136,7 @@ class _File:
 
     @property
     def value(self) -> Any:
-        if self.path not in _kept:
-            _kept.clear()  # a worker serves one run at a time
-            _kept[self.path] = self._loaded()
-        return _kept[self.path]
+        return _loaded_once(self.path, self._loaded)
 
     def _loaded(self) -> Any:
         with open(self.path, "rb") as file:
@@ -59,21 +148,44 @@ class _File:
 @contextmanager
 def spooled(shared: Any) -> Iterator[_File]:
     """Write what tasks share to a file for as long as they run; workers load it once."""
-    raw: list[pickle.PickleBuffer] = []
-    pickled = cloudpickle.dumps(shared, protocol=5, buffer_callback=raw.append)
-    arrays = [each.raw() for each in raw]
-    in_memory = MEMORY_FOLDER.is_dir() and os.access(MEMORY_FOLDER, os.W_OK)
+    stream, raw = io.BytesIO(), list[pickle.PickleBuffer]()
+    _OfThisMachine(stream, protocol=5, buffer_callback=raw.append).dump(shared)
+    pickled, arrays = stream.getvalue(), [each.raw() for each in raw]
     needed = len(pickled) + sum(each.nbytes + ALIGNMENT for each in arrays)
-    in_memory = in_memory and shutil.disk_usage(MEMORY_FOLDER).free > 2 * needed
-    folder = tempfile.mkdtemp(prefix="nearbayes-", dir=MEMORY_FOLDER if in_memory else None)
+    folder = tempfile.mkdtemp(prefix=PREFIX, dir=_place(needed))
     try:
         path, places = os.path.join(folder, "shared"), []
         with open(path, "wb") as file:
+            locked(file)  # for as long as it is open
             file.write(pickled)
             for array in arrays:
                 file.write(bytes(-file.tell() % ALIGNMENT))
                 places.append((file.tell(), array.nbytes))
                 file.write(array)
-        yield _File(path, len(pickled), tuple(places))
+            file.flush()
+            give_back()  # what was made before and is no longer needed, such as a binned table
+            yield _File(path, len(pickled), tuple(places))
     finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _place(needed: int) -> Path | None:
+    """The folder in memory if there is one with enough room, else that of temporary files."""
+    if not (MEMORY_FOLDER.is_dir() and os.access(MEMORY_FOLDER, os.W_OK)):
+        return None
+    _delete_left_over(MEMORY_FOLDER)
+    return MEMORY_FOLDER if shutil.disk_usage(MEMORY_FOLDER).free > 2 * needed else None
+
+
+def _delete_left_over(place: Path) -> None:
+    """Delete files of this user whose process was killed: nobody holds their lock."""
+    for folder in place.glob(f"{PREFIX}*"):
+        try:
+            if time.time() - folder.stat().st_mtime < YOUNG:
+                continue
+            with open(folder / "shared", "rb") as file:
+                if not locked(file):
+                    continue
+        except OSError:  # gone in the meantime, or of another user
+            continue
         shutil.rmtree(folder, ignore_errors=True)

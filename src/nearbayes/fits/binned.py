@@ -42,7 +42,8 @@ def refit_bins(data: Data, usual: int) -> int | None:
 class Binned:
     """Cache of the last binned table, one per thread and not pickled.
 
-    Labels are written into the binned form before each fit, so threads must not share one.
+    Labels are written into the binned form before each fit, so threads must not share one. Who
+    pickles it sends the work elsewhere, and keeps no binned table that nobody needs meanwhile.
 
     Examples
     --------
@@ -65,4 +66,5 @@ class Binned:
         return kept[2]
 
     def __reduce__(self) -> tuple[type[Binned], tuple[()]]:
+        self._local.kept = None
         return (Binned, ())

@@ -10,6 +10,7 @@ import copy
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from types import FunctionType
 from typing import Any, Self
 
 import numpy as np
@@ -44,6 +45,8 @@ __all__ = ["EstimatorFit", "boosted_schedule", "has_no_missing", "unfitted"]
 
 WEIGHTED_BOOSTING = ("lightgbm", "xgboost")
 BOOSTING_LIBRARIES = (*WEIGHTED_BOOSTING, "catboost", "ngboost")
+LEAVE_INPUTS = (*BOOSTING_LIBRARIES, "sklearn", "nearbayes")
+COPY_NAMES = ("copy", "copy_X", "copy_x", "copy_X_train", "copy_cov")
 HISTOGRAM_BOOSTING = (HistGradientBoostingClassifier, HistGradientBoostingRegressor)
 # Estimators for which weights are equivalent to repeated rows. Others may accept weights, but count
 # rows in minimum leaf sizes, subsamples or inner splits, so weights would change what they learn.
@@ -70,6 +73,11 @@ LINEAR = (LinearRegression, Ridge, BayesianRidge, ARDRegression)
 # Few parameters and small default penalties: intervals of these cover without calibration.
 LITTLE_BIAS = (*EXACT_WITH_WEIGHTS, *LINEAR)
 
+# Powers of the number of rows with which the time of a fit grows; 1 for most.
+CUBIC = ("GaussianProcessClassifier", "GaussianProcessRegressor", "KernelRidge")
+SQUARED = ("NuSVC", "NuSVR", "SVC", "SVR")
+GROWTH = dict.fromkeys(CUBIC, 3.0) | dict.fromkeys(SQUARED, 2.0)
+
 
 @dataclass(frozen=True)
 class EstimatorFit:
@@ -90,11 +98,17 @@ class EstimatorFit:
         """What the estimator means for an algorithm that fits it."""
         return Traits(
             counts=self.counts,
+            growth=GROWTH.get(type(self.last).__name__, 1.0),
             randomised=self.randomised,
             calibrate=self.calibrate,
             schedule=self.schedule,
             packages=self.packages,
         )
+
+    @property
+    def fits(self) -> bool:
+        """Whether there is all that `fit` needs, which is not so in a loaded posterior."""
+        return True
 
     @property
     def normalises_weights(self) -> bool:
@@ -266,7 +280,25 @@ class EstimatorFit:
         model = self.configured(seed, data.size / data.n)
         rows = data.repeat() if data.count is not None and self.weight_name is None else data
         y = rows.y if labels is None else labels[rows.y]
-        return model.fit(rows.x, y, **self._weights(rows), **self.params)
+        x = copy.deepcopy(rows.x) if self.may_change_inputs else rows.x
+        return model.fit(x, y, **self._weights(rows), **self.params)
+
+    @cached_property
+    def may_change_inputs(self) -> bool:
+        """Whether `fit` may write into its table, so that it must get one of its own.
+
+        Libraries that are known do not, unless asked to (``StandardScaler(copy=False)``). Views
+        that cannot be written to would make estimators fail that work everywhere else.
+        """
+        parts = {"": self.estimator, **self.estimator.get_params(deep=True)}
+        strange = any(
+            _library(part) not in LEAVE_INPUTS for part in parts.values() if hasattr(part, "fit")
+        )
+        asked = any(
+            isinstance(value, FunctionType) or (value is False and name.endswith(COPY_NAMES))
+            for name, value in parts.items()
+        )
+        return strange or asked
 
     def configured(self, seed: int, growth: float = 1.0) -> Any:
         """A clone with a seed, one thread, and minimum leaf sizes multiplied by `growth`."""

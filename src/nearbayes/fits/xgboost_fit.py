@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import inspect
 import json
-import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Self
@@ -22,11 +21,13 @@ from sklearn.base import clone
 from xgboost import XGBClassifier, XGBModel
 
 from nearbayes.core.data import Counts, Data
-from nearbayes.core.tables import Table, categories, check_categories
+from nearbayes.core.tables import Table, categories, check_categories, is_mapped
 from nearbayes.fits.binned import Binned, refit_bins
 from nearbayes.fits.estimator_fit import EstimatorFit
+from nearbayes.fits.external import external_matrix
 from nearbayes.fits.targets import class_codes, class_weights, mean_targets, with_every_class
 from nearbayes.fits.xgboost_checks import check_outcomes, check_params
+from nearbayes.telling import warn
 
 __all__ = ["XGBoostFit"]
 
@@ -167,8 +168,12 @@ class XGBoostFit(EstimatorFit):
         bins = model.max_bin or refit_bins(data, usual=256)
         train, evaluation = self.binned.of(data.table, bins, self._bin)
         train.set_info(label=task.label, weight=task.weight)
-        params = {**model.get_xgb_params(), **task.params, "max_bin": bins}
-        booster = self._train(model, params, task.gradients, train, evaluation)
+        params, gradients = (
+            {**model.get_xgb_params(), **task.params, "max_bin": bins},
+            task.gradients,
+        )
+        del task  # XGBoost has copies of its arrays
+        booster = self._train(model, params, gradients, train, evaluation)
         return _loaded(model, booster)
 
     def _bin(
@@ -201,7 +206,11 @@ class XGBoostFit(EstimatorFit):
             given = self.params.get("feature_weights")
             own = model.feature_weights
             options["feature_weights"] = given if own is None else own
-        if model.tree_method in (None, "auto", "hist"):
+        binned = model.tree_method in (None, "auto", "hist")
+        if binned and is_mapped(table):
+            types = options.pop("feature_types")
+            return external_matrix(table, types, ref=reference, max_bin=bins, **options)
+        if binned:
             return xgboost.QuantileDMatrix(table, ref=reference, max_bin=bins, **options)
         return xgboost.DMatrix(table, **options)
 
@@ -328,11 +337,10 @@ def _where_it_can_run(estimator: Any) -> Any:
     device = estimator.device
     if device in (None, "cpu") or _device_used(device) != "cpu":
         return estimator
-    warnings.warn(
+    warn(
         f"device={device!r}, but XGBoost finds no GPU, so all draws are fitted on the CPU: "
         "use device='cpu', or install xgboost and a driver for your GPU.",
         UserWarning,
-        stacklevel=2,
     )
     return clone(estimator).set_params(device="cpu")
 

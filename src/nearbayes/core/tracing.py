@@ -1,0 +1,146 @@
+"""Trace: a few quantities along the paths of the first draws, noted while the draws are made.
+
+An observer of the one loop. What it notes is what diagnostics need to tell whether paths are
+martingales and how their variance grows; it costs a few predictions per refit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import takewhile
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nearbayes.core.data import Data
+from nearbayes.core.protocols import Algorithm, ChunkAlgorithm
+from nearbayes.core.state import State, chosen
+from nearbayes.core.tables import Table
+
+__all__ = ["Trace", "Tracer", "evenly", "predicts"]
+
+Array = NDArray[np.float64]
+MOST_DRAWS, MOST_STEPS, MOST_ROWS, MOST_ENTRIES = 100, 12, 16, 64
+
+
+@dataclass(frozen=True, eq=False)
+class Trace:
+    """Quantities along the paths of some draws.
+
+    Attributes
+    ----------
+    n_rows : array of shape (n_steps,)
+        Rows, real and imputed, that models had seen: first the real ones alone.
+    values : array of shape (n_draws, n_steps, n_quantities)
+        Predictions at some real rows, or the parameters of a model that is a vector.
+
+    Examples
+    --------
+    >>> import nearbayes as nb
+    >>> coin = nb.SequentialMLE(nb.families.Bernoulli())
+    >>> posterior = nb.martingale_posterior(coin, [1, 0, 1, 1], n_draws=20, random_state=0)
+    >>> posterior.trace.values.shape, float(posterior.trace.values[0, 0, 0])
+    ((20, 9, 1), 0.75)
+    """
+
+    n_rows: Array
+    values: Array
+
+    @classmethod
+    def gathered(cls, n_rows: Sequence[float], seen: Sequence[Sequence[Any]]) -> Trace | None:
+        """The trace of what a tracer gave, one list per draw; None where it gave too little."""
+        noted = [np.stack(each) for each in seen if len(each) == len(n_rows)]
+        if not noted or any(each.shape != noted[0].shape for each in noted):
+            return None
+        values = np.stack(noted)
+        return cls(np.asarray(n_rows, dtype=np.float64), values) if values.shape[2] else None
+
+    def joined(self, other: Trace | None) -> Trace:
+        """The trace with further draws of the same run, which come first."""
+        if other is None or other.values.shape[1:] != self.values.shape[1:]:
+            return self
+        return Trace(self.n_rows, np.concatenate([other.values, self.values])[:MOST_DRAWS])
+
+
+@dataclass(frozen=True)
+class Tracer:
+    """Looks at predictions at some rows, or at the parameters of models that are vectors.
+
+    Attributes
+    ----------
+    table : table, optional
+        Rows to predict at; None for data without inputs.
+    steps : tuple of int
+        Steps to look at.
+    """
+
+    table: Table | None
+    steps: tuple[int, ...]
+
+    @classmethod
+    def of(cls, data: Data, n_steps: int) -> Tracer:
+        """A tracer for some real rows and at most a dozen steps, the first and the last included.
+
+        With sixteen rows, noting predictions is cheap beside any refit.
+        """
+        table = None if data.table is None else data.select(evenly(len(data.y), MOST_ROWS)).x
+        return cls(table, tuple(evenly(n_steps + 1, MOST_STEPS).tolist()))
+
+    def __call__(
+        self, algorithm: ChunkAlgorithm, state: State, places: Sequence[int]
+    ) -> Mapping[int, Array]:
+        """One vector per draw that is noted, by its place; most steps and draws are not."""
+        if state.step not in self.steps:
+            return {}
+        draws = state.streams.draws  # in ascending order, but for copies of early ones
+        early = list(takewhile(lambda place: draws[place] < MOST_DRAWS, places))
+        if not early:
+            return {}
+        plain = getattr(algorithm, "chunks", algorithm)  # not one that keeps predictions alone
+        try:
+            values = self._noted(plain, state, early)
+        except Exception:
+            # a model that cannot predict fails when the loop samples from it, which is reported
+            return {}
+        pairs = zip(early, values, strict=True)
+        return {place: value for place, value in pairs if value is not None}
+
+    def _noted(
+        self, algorithm: ChunkAlgorithm, state: State, places: list[int]
+    ) -> Sequence[Array | None]:
+        if self.table is None or not predicts(algorithm):
+            return [_as_vector(algorithm.reveal(state.models[place])) for place in places]
+        every = algorithm.predict(state.models, self.table)  # of a whole chunk: shapes are known
+        values = chosen(np.asarray(every, dtype=np.float64), places)
+        if algorithm.traits.classes is not None:
+            values = values[..., 1:]  # probabilities add up to 1
+        flat = values.reshape(len(places), -1)
+        return list(flat[:, evenly(flat.shape[1], MOST_ENTRIES)])
+
+
+def evenly(n: int, most: int) -> NDArray[np.intp]:
+    """At most so many of the first n places, evenly spaced, with both ends.
+
+    Examples
+    --------
+    >>> evenly(3, 8).tolist(), evenly(101, 3).tolist()
+    ([0, 1, 2], [0, 50, 100])
+    """
+    return np.arange(n) if n <= most else np.linspace(0, n - 1, most).round().astype(np.intp)
+
+
+def predicts(algorithm: ChunkAlgorithm) -> bool:
+    """Whether an algorithm has the verb `predict`, which is optional."""
+    plain = getattr(algorithm, "algorithm", algorithm)
+    kind = Algorithm if isinstance(plain, Algorithm) else ChunkAlgorithm
+    return type(plain).predict is not kind.predict
+
+
+def _as_vector(model: Any) -> Array | None:
+    """A model that is a vector of numbers, or the first of them; None for any other."""
+    if not isinstance(model, np.ndarray | float | int | np.number):
+        return None
+    vector = np.ravel(np.array(model, dtype=np.float64))  # a copy: it may be changed later
+    return vector[evenly(len(vector), MOST_ENTRIES)]

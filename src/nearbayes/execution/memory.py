@@ -1,0 +1,29 @@
+"""Memory: what a process holds for itself, beside what it shares with others."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+__all__ = ["can_measure", "own_memory"]
+
+LABEL = "RssAnon:"
+
+
+def can_measure() -> bool:
+    """Whether this system tells what a process holds: Linux does."""
+    return own_memory("self") > 0
+
+
+def own_memory(process: int | str) -> int:
+    """Bytes that a process and its children hold in memory, without pages that are files.
+
+    So data that workers map into memory does not count. 0 for a process that has ended.
+    """
+    try:
+        status = Path(f"/proc/{process}/status").read_text()
+        children = Path(f"/proc/{process}/task").glob("*/children")
+        found = [child for each in children for child in each.read_text().split()]
+    except OSError:
+        return 0
+    lines = (line.split() for line in status.splitlines() if line.startswith(LABEL))
+    return sum(int(words[1]) * 1024 for words in lines) + sum(map(own_memory, found))

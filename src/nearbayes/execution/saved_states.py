@@ -1,0 +1,87 @@
+"""Saved states: how far an item that takes long has come, kept by the worker that is at it.
+
+A worker that dies then costs what it did since the last state, not the whole item. Workers that
+cannot reach the place of the checkpoint (a folder of another machine) keep nothing, and whatever
+goes wrong with a state costs time alone: the item is done from its beginning.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from nearbayes.execution.sealed import sealed, unsealed
+from nearbayes.execution.stores import Store, store_of
+
+__all__ = ["RUN", "STATE", "SavedState", "SavedStates"]
+
+RUN = "run.json"  # says what a checkpoint is of
+STATE = "state-"  # how names of states begin
+SAVED_EVERY = 60.0  # seconds
+LEAST_PAUSE = 20  # times as long as writing the last state took
+
+
+@dataclass(frozen=True)
+class SavedStates:
+    """Where workers keep states; small, as it travels with every run.
+
+    Attributes
+    ----------
+    place : str
+        As given for the checkpoint.
+    run : bytes
+        Digest of all that decides the results.
+    every : float
+        Seconds between two states of an item.
+    there : frozenset of str
+        Names of states of an earlier run, so that workers look for no others.
+    """
+
+    place: str
+    run: bytes
+    every: float
+    there: frozenset[str] = frozenset()
+
+    def of(self, name: str, shared: Sequence[Any]) -> SavedState:
+        """The state of the item with this name; `shared` as in `sealed`."""
+        return SavedState(self, name, shared)
+
+
+class SavedState:
+    """The state of one item."""
+
+    def __init__(self, states: SavedStates, name: str, shared: Sequence[Any]) -> None:
+        self._states, self._name, self._shared = states, STATE + name, shared
+        self._due = time.monotonic() + states.every
+        self._place: Store | None = None
+
+    def load(self) -> Any:
+        """What was saved last; None if there is nothing, or nothing that can be read."""
+        if self._name not in self._states.there:
+            return None
+        try:
+            data = self._store().read(self._name)
+            return None if data is None else unsealed(data, self._states.run, self._shared)
+        except Exception:  # a pickle, a disk and a network may raise anything
+            return None
+
+    def save(self, value: Any) -> None:
+        """Keep a value if the last one is old enough; never fails."""
+        started = time.monotonic()
+        if started < self._due:
+            return
+        try:
+            if self._store().read(RUN) is not None:
+                data = sealed(value, self._states.run, self._shared)
+                self._store().write(self._name, data)
+        except Exception:  # as above: the item is done all the same
+            pass
+        now = time.monotonic()
+        self._due = now + max(self._states.every, LEAST_PAUSE * (now - started))
+
+    def _store(self) -> Store:
+        if self._place is None:
+            self._place = store_of(self._states.place)
+        return self._place

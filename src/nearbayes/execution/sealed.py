@@ -1,0 +1,100 @@
+"""Sealed: pickles of a checkpoint, with a checksum that only files of the same run have.
+
+What a run shares anyway (its data) is named in a pickle, not held in it once more.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import pickle
+from collections.abc import Sequence
+from typing import Any
+
+import cloudpickle
+
+__all__ = ["sealed", "unsealed"]
+
+MAGIC = b"nearbayes task 1\n"
+
+
+def sealed(value: Any, run: bytes, shared: Sequence[Any] = ()) -> bytes:
+    """Bytes of a value; `shared` are objects that are there when it is read, too."""
+    payload = _pickled(value, shared)
+    return _header(payload, run) + payload
+
+
+def unsealed(data: bytes, run: bytes, shared: Sequence[Any] = ()) -> Any:
+    """The value again; ValueError for what is damaged or of another run.
+
+    Examples
+    --------
+    >>> rows = [1, 2]
+    >>> again = unsealed(sealed({"of": rows}, b"run", [rows]), b"run", [rows])
+    >>> again["of"] is rows
+    True
+    """
+    payload = data[len(_header(b"", run)) :]
+    if data[: len(data) - len(payload)] != _header(payload, run):
+        raise ValueError("it is damaged, cut short, or of another run.")
+    return _Unpickler(payload, shared).load()
+
+
+def _header(payload: bytes, run: bytes) -> bytes:
+    checksum = hashlib.blake2b(payload, digest_size=32, key=run).hexdigest()
+    return MAGIC + checksum.encode() + b"\n"
+
+
+def _pickled(value: Any, shared: Sequence[Any]) -> bytes:
+    """Classes of a script by their name, as the same script will load them, where that works."""
+    file = io.BytesIO()
+    try:
+        _Pickler(file, shared).dump(value)
+    except Exception:  # functions without a name, and what else cloudpickle is for
+        file = io.BytesIO()
+        _CloudPickler(file, shared).dump(value)
+    return file.getvalue()
+
+
+class _Naming:
+    """Names shared objects by their places, and keeps the precision of arrays of JAX."""
+
+    _places: dict[int, int]
+
+    def persistent_id(self, value: Any) -> int | None:
+        return self._places.get(id(value))
+
+    def reducer_override(self, value: Any) -> Any:
+        if type(value).__module__.startswith("jaxlib") and hasattr(value, "weak_type"):
+            return _in_full_precision, value.__reduce__()[:2]
+        others = getattr(super(), "reducer_override", None)  # cloudpickle has them
+        return NotImplemented if others is None else others(value)
+
+
+def _in_full_precision(make: Any, arguments: Any) -> Any:
+    """An array of JAX again, which else comes back in float32 unless x64 is enabled just then."""
+    import jax
+
+    with jax.enable_x64(True):
+        return make(*arguments)
+
+
+class _Pickler(_Naming, pickle.Pickler):
+    def __init__(self, file: io.BytesIO, shared: Sequence[Any]) -> None:
+        super().__init__(file, protocol=5)
+        self._places = {id(each): place for place, each in enumerate(shared)}
+
+
+class _CloudPickler(_Naming, cloudpickle.Pickler):  # type: ignore[misc]
+    def __init__(self, file: io.BytesIO, shared: Sequence[Any]) -> None:
+        super().__init__(file, protocol=5)
+        self._places = {id(each): place for place, each in enumerate(shared)}
+
+
+class _Unpickler(pickle.Unpickler):
+    def __init__(self, payload: bytes, shared: Sequence[Any]) -> None:
+        super().__init__(io.BytesIO(payload))
+        self._shared = shared
+
+    def persistent_load(self, place: Any) -> Any:
+        return self._shared[place]

@@ -1,0 +1,39 @@
+"""Stores: where files of a checkpoint are, a folder or a bucket of an object store."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+from nearbayes.execution.folder_store import FolderStore
+from nearbayes.execution.object_store import ObjectStore
+from nearbayes.execution.store_protocol import InUseError, Store, StoreError
+
+__all__ = ["FolderStore", "InUseError", "ObjectStore", "Store", "StoreError", "store_of", "within"]
+
+
+def store_of(place: Any) -> Store:
+    """The store at a path, or at an address such as s3://bucket/prefix."""
+    if isinstance(place, str) and "://" in place:
+        return ObjectStore(place)
+    if isinstance(place, str | os.PathLike):
+        return FolderStore(Path(place))
+    raise TypeError(
+        f"checkpoint must be a folder or an address such as 's3://bucket/prefix', got {place!r}."
+    )
+
+
+def within(place: Any, name: str) -> Any:
+    """A place within a place.
+
+    Examples
+    --------
+    >>> within("s3://bucket/run", "draws"), str(within("run", "draws")), within(None, "draws")
+    ('s3://bucket/run/draws', 'run/draws', None)
+    """
+    if place is None:
+        return None
+    if isinstance(place, str) and "://" in place:
+        return f"{place.rstrip('/')}/{name}"
+    return Path(place) / name

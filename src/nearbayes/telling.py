@@ -1,0 +1,31 @@
+"""Telling: warnings that point at the line of the user's that led to them."""
+
+from __future__ import annotations
+
+import sys
+import warnings
+
+__all__ = ["warn"]
+
+# Packages between the user and what warns: their lines would tell the user nothing.
+BETWEEN = ("nearbayes", "sklearn", "joblib", "contextlib", "threadpoolctl")
+
+
+def warn(message: str, category: type[Warning]) -> None:
+    """Warn, and name the first line outside of nearbayes and of what it calls through.
+
+    Examples
+    --------
+    >>> with warnings.catch_warnings(record=True) as seen:
+    ...     warn("mind the gap", UserWarning)
+    >>> str(seen[0].message)
+    'mind the gap'
+    """
+    level, frame = 1, sys._getframe()
+    while frame is not None and _package(frame.f_globals.get("__name__", "")) in BETWEEN:
+        level, frame = level + 1, frame.f_back  # type: ignore[assignment]
+    warnings.warn(message, category, stacklevel=level)
+
+
+def _package(module: str) -> str:
+    return module.partition(".")[0]
