@@ -7,7 +7,9 @@ from sklearn.base import clone
 import nearbayes as nb
 from nearbayes.files import gp_format
 from nearbayes.files.arrays import plain_of, plain_record
-from nearbayes.files.container import FileRefused, Members
+from nearbayes.files.container import Members
+from nearbayes.files.reader import Reader
+from nearbayes.files.refusal import FileRefused
 
 RNG = np.random.default_rng(0)
 X, NEW = RNG.normal(size=(30, 2)), RNG.normal(size=(5, 2))
@@ -62,7 +64,7 @@ def test_inside_another_noise(tmp_path):
 def test_odd_arrays_are_refused(name, value):
     members = Members()
     record = gp_format.dump(GP().fit(X, Y), members)
-    arrays = {**plain_of(record["fitted"], members.files.__getitem__), name: value}
+    arrays = {**plain_of(record["fitted"], Reader(members.files.__getitem__)), name: value}
     record["fitted"] = plain_record(arrays, members, "a test")
     with pytest.raises(FileRefused, match="Gaussian process"):
-        gp_format.load(record, members.files.__getitem__)
+        gp_format.load(record, Reader(members.files.__getitem__))

@@ -285,3 +285,17 @@ def test_labels_that_cannot_be_saved(tmp_path):
     model = nb.PosteriorClassifier(LogisticRegression(), **SETTINGS).fit(X, dates)
     with pytest.raises(NotSaveable, match=r"labels of type .* cannot be saved: use strings"):
         model.save(tmp_path / "m")
+
+
+def test_lightgbm_splits_on_whether_a_value_is_missing(tmp_path):
+    """All numbers go to one side: LightGBM writes the threshold as inf."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(200, 2))
+    X[::2, 0] = np.nan
+    y = np.isnan(X[:, 0]) + 0.1 * rng.normal(size=200)
+    tree = LGBMRegressor(n_estimators=5, verbosity=-1)
+    model = nb.PosteriorRegressor(tree, n_draws=3, n_refits=1, calibration=None, random_state=0)
+    first = model.fit(X, y).posterior_.draws[0]
+    assert " inf" in first.booster_.model_to_string().replace("=inf", " inf")
+    loaded = nb.load(model.save(tmp_path / "m.nearbayes"))
+    np.testing.assert_array_equal(loaded.predict(X), model.predict(X))

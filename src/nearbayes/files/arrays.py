@@ -7,14 +7,16 @@ from __future__ import annotations
 
 import io
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import fields
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from nearbayes.files.container import FileRefused, Members
+from nearbayes.files.container import Members
+from nearbayes.files.reader import Reader
+from nearbayes.files.refusal import FileRefused
 
 __all__ = [
     "NotSaveable",
@@ -25,12 +27,14 @@ __all__ = [
     "labels_record",
     "plain_of",
     "plain_record",
+    "shared_array",
     "stack_of",
     "stack_record",
 ]
 
-Read = Callable[[str], bytes]
 SIMPLE_KINDS = "biufU"
+LARGEST_LABEL = 10_000  # bytes
+LARGEST_EMPTY = 1_000_000  # rows of an array without columns, which take no bytes
 READERS = {
     (1, 0): np.lib.format.read_array_header_1_0,
     (2, 0): np.lib.format.read_array_header_2_0,
@@ -68,10 +72,24 @@ def array_of(data: bytes, kinds: str = SIMPLE_KINDS) -> NDArray[Any]:
     size = math.prod(shape) * dtype.itemsize
     if dtype.hasobject or dtype.kind not in kinds or any(n < 0 for n in shape):
         raise FileRefused(f"an array has an invalid dtype or shape: {dtype}, {shape}.")
+    if size == 0 and max(shape, default=0) > LARGEST_EMPTY:
+        raise FileRefused(f"an array without content has the shape {shape}.")
     if len(data) - stream.tell() != size:
         raise FileRefused(f"an array of shape {shape} must have {size} bytes.")
     flat = np.frombuffer(data, dtype, offset=stream.tell()) if size else np.empty(0, dtype)
     return flat.reshape(shape, order="F" if fortran else "C").copy(order="K")
+
+
+def shared_array(name: str, read: Reader) -> NDArray[Any]:
+    """An array that all who name it share, so that naming it again costs nothing.
+
+    It cannot be written to.
+    """
+    if name not in read.arrays:
+        array = array_of(read(name))
+        array.flags.writeable = False
+        read.arrays[name] = array
+    return read.arrays[name]
 
 
 def labels_record(labels: NDArray[Any] | None) -> dict[str, Any] | None:
@@ -87,16 +105,17 @@ def labels_record(labels: NDArray[Any] | None) -> dict[str, Any] | None:
     return {"dtype": labels.dtype.str, "values": values}
 
 
-def labels_of(record: Any) -> NDArray[Any] | None:
-    """Inverse of `labels_record`."""
+def labels_of(record: Any, read: Reader) -> NDArray[Any] | None:
+    """Inverse of `labels_record`; the reader has to have the memory that their dtype asks for."""
     if record is None:
         return None
     dtype = np.dtype(str(record["dtype"]))
-    if dtype.kind not in SIMPLE_KINDS + "O" or dtype.itemsize > 10_000:
+    if dtype.kind not in SIMPLE_KINDS + "O" or dtype.itemsize > LARGEST_LABEL:
         raise FileRefused(f"labels have the invalid dtype {dtype}.")
     values = record["values"]
     if not isinstance(values, list) or not all(_is_plain(each) for each in values):
         raise FileRefused("labels must be strings, numbers or booleans.")
+    read.charge(dtype.itemsize * len(values), "labels")
     return np.array(values, dtype=dtype)
 
 
@@ -141,7 +160,7 @@ def plain_record(value: Any, members: Members, name: str) -> Any:
     )
 
 
-def plain_of(record: Any, read: Read) -> Any:
+def plain_of(record: Any, read: Reader) -> Any:
     """Inverse of `plain_record`."""
     if isinstance(record, list):
         return [plain_of(each, read) for each in record]
@@ -155,7 +174,7 @@ def plain_of(record: Any, read: Read) -> Any:
     if kind == "dict":
         return {plain_of(key, read): plain_of(item, read) for key, item in content}
     if kind == "array":
-        return array_of(read(content))
+        return shared_array(content, read)
     raise FileRefused(f"a parameter has the unknown kind {str(kind)[:40]!r}.")
 
 
@@ -174,7 +193,7 @@ def stack_record(objects: Sequence[Any], names: Sequence[str], members: Members)
     return record
 
 
-def stack_of(record: Any, kind: type, size: int, read: Read, **shared: Any) -> list[Any]:
+def stack_of(record: Any, kind: type, size: int, read: Reader, **shared: Any) -> list[Any]:
     """Inverse of `stack_record`: `size` instances of `kind`, all with the fields `shared`."""
     names = [each.name for each in fields(kind) if each.name not in shared]
     if not isinstance(record, dict) or sorted(record) != sorted(names):
@@ -185,7 +204,7 @@ def stack_of(record: Any, kind: type, size: int, read: Read, **shared: Any) -> l
     ]
 
 
-def column_of(record: Any, size: int, read: Read) -> Sequence[Any]:
+def column_of(record: Any, size: int, read: Reader) -> Sequence[Any]:
     """One value per draw of a field in a `stack_record`."""
     if record is None:
         return [None] * size

@@ -13,19 +13,24 @@ import numpy as np
 from nearbayes import causal
 from nearbayes.causal.causal_model import CausalModel
 from nearbayes.causal.graph_algorithm import GraphAlgorithm
-from nearbayes.files.arrays import NotSaveable, Read, array_bytes, array_of, plain_of, plain_record
-from nearbayes.files.container import FileRefused, Members
+from nearbayes.files.arrays import NotSaveable, array_bytes, array_of, plain_of, plain_record
+from nearbayes.files.container import Members
 from nearbayes.files.draws import Models, estimator_of, estimator_record
 from nearbayes.files.manifest import Record
 from nearbayes.files.posterior_file import header
 from nearbayes.files.posterior_record import posterior_of, posterior_record
+from nearbayes.files.reader import Reader
+from nearbayes.files.refusal import FileRefused
 from nearbayes.files.run_records import schedule_of, schedule_record, seed_record
+from nearbayes.files.tamed import tamed_params
 from nearbayes.files.thinning import write_draws
 
 __all__ = ["CAUSAL_KINDS", "causal_of", "save_causal"]
 
 CAUSAL_KINDS = ("DiffusionSCM", "SCM")
 SPECIAL = ("graph", "models", "schedule", "random_state")
+# never in a file, and never taken from one: a checkpoint is a place with pickles
+OF_ONE_MACHINE = {"checkpoint", "executor"}
 
 
 def save_causal(
@@ -67,7 +72,7 @@ def _manifest(model: Any, draws: list[int], models: Models, members: Members) ->
     }
 
 
-def causal_of(manifest: Record, read: Read, trusted: Collection[str] = ()) -> Any:
+def causal_of(manifest: Record, read: Reader, trusted: Collection[str] = ()) -> Any:
     """Undo `save_causal`; all entries are checked."""
     kind = getattr(causal, manifest.text("kind", CAUSAL_KINDS))
     posterior = posterior_of(manifest.record("posterior"), read, trusted)
@@ -90,7 +95,7 @@ def causal_of(manifest: Record, read: Read, trusted: Collection[str] = ()) -> An
     return model
 
 
-def _values(manifest: Record, name: str, shape: tuple[int, int], read: Read) -> Any:
+def _values(manifest: Record, name: str, shape: tuple[int, int], read: Reader) -> Any:
     values = array_of(read(manifest.text(name)), "f")
     if values.shape != shape or values.dtype != np.float64 or not np.isfinite(values).all():
         raise FileRefused(f"{name} must be {shape[0]} by {shape[1]} finite numbers.")
@@ -114,7 +119,7 @@ def _params_record(model: Any, models: Models, members: Members) -> dict[str, An
     found = {
         name: plain_record(value, members, name)
         for name, value in params.items()
-        if name not in SPECIAL
+        if name not in SPECIAL and name not in OF_ONE_MACHINE
     }
     found["schedule"] = schedule_record(params["schedule"])
     found["random_state"] = seed_record(model)
@@ -132,13 +137,16 @@ def _models_record(chosen: Any, models: Models, members: Members) -> dict[str, A
     return {"estimator": estimator_record(chosen, models, members, optional=True)}
 
 
-def _params_of(record: Record, kind: type, read: Read, trusted: Collection[str]) -> dict[str, Any]:
-    known = set(kind((("a", "b"),)).get_params(deep=False)) - {"graph"}
+def _params_of(
+    record: Record, kind: type, read: Reader, trusted: Collection[str]
+) -> dict[str, Any]:
+    known = set(kind((("a", "b"),)).get_params(deep=False))
+    known -= {"graph", *OF_ONE_MACHINE}
     if set(record.entries) != known:
         raise FileRefused(f"{kind.__name__} must have its own parameters, and no others.")
-    found = {
-        name: plain_of(value, read) for name, value in record.entries.items() if name not in SPECIAL
-    }
+    found = tamed_params(
+        {name: plain_of(each, read) for name, each in record.entries.items() if name not in SPECIAL}
+    )
     found["schedule"] = schedule_of(record.record("schedule")) if "schedule" in record else None
     found["random_state"] = (
         record.whole("random_state", 0, 2**256) if "random_state" in record else None
@@ -148,7 +156,7 @@ def _params_of(record: Record, kind: type, read: Read, trusted: Collection[str])
     return found
 
 
-def _models_of(record: Record, read: Read, trusted: Collection[str]) -> Any:
+def _models_of(record: Record, read: Reader, trusted: Collection[str]) -> Any:
     """Undo `_models_record`."""
     if "nodes" in record:
         nodes = record.record("nodes")

@@ -6,24 +6,30 @@ checksums again after it, and no member is ever written to disk.
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
 import json
 import os
 import re
-import secrets
 import stat
+import struct
+import weakref
 import zipfile
 import zlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import IO, Any, Self
 
-__all__ = ["MANIFEST", "Archive", "FileRefused", "Members", "attachment_name", "write"]
+from nearbayes.files.atomic import replacing
+from nearbayes.files.refusal import FileRefused, refusing
+from nearbayes.files.strict_json import parsed_json
+
+__all__ = ["MANIFEST", "Archive", "Members", "attachment_name", "write"]
 
 MANIFEST = "manifest.json"
 MEGABYTE = 1_000_000
-MOST_MEMBERS = 1_000_000
+MOST_MEMBERS = 200_000
+# Python makes up to 25 bytes of one byte of JSON.
+MANIFEST_SHARE = 1 / 40
 # Deflate reaches 1000:1 on zeros. Members that compress better than this ratio are stored
 # uncompressed, so a file that exceeds it is a decompression bomb. Small members have no limit.
 LARGEST_RATIO, SMALL = 200, MEGABYTE
@@ -31,11 +37,9 @@ KNOWN_NAMES = re.compile(
     r"manifest\.json|arrays/[0-9a-f]{32}\.npy|models/[0-9a-f]{32}\.(skops|xgboost|lightgbm)"
     r"|attachments/[A-Za-z0-9_][A-Za-z0-9_.-]{0,99}"
 )
+# Layout of a zip file: what is before a member, and after all of them.
+HEADER, END, LARGE_END = struct.Struct("<4s5H3I2H"), struct.Struct("<4s4H2IH"), 76
 WRITTEN = (1980, 1, 1, 0, 0, 0)  # fixed, so that the same model always gives the same file
-
-
-class FileRefused(ValueError):  # noqa: N818 - the name says what is wrong
-    """A file that is damaged, malicious or too new; none of its content was executed."""
 
 
 class Members:
@@ -75,7 +79,7 @@ def write(
     files: Mapping[str, bytes],
     most_bytes: float | None = None,
 ) -> int:
-    """Write the file atomically: under a temporary name first, then moved in place.
+    """Write the file, whole or not at all.
 
     Returns
     -------
@@ -86,18 +90,13 @@ def write(
         name: {"sha256": _hash(data), "size": len(data)} for name, data in sorted(files.items())
     }
     text = json.dumps({**manifest, "members": listed}, allow_nan=False, separators=(",", ":"))
-    temporary = path.with_name(f".{path.name}.{secrets.token_hex(4)}.tmp")
-    try:
-        with temporary.open("xb") as stream:
+    with replacing(path) as draft:
+        with draft.open("wb") as stream:
             _pack(stream, {MANIFEST: text.encode(), **files})
-            stream.flush()
-            os.fsync(stream.fileno())
             size = stream.tell()
-        if most_bytes is None or size <= most_bytes:
-            os.replace(temporary, path)
-        return size
-    finally:
-        temporary.unlink(missing_ok=True)
+        if most_bytes is not None and size > most_bytes:
+            draft.unlink()
+    return size
 
 
 def _pack(stream: IO[bytes], files: Mapping[str, bytes]) -> None:
@@ -119,9 +118,12 @@ class Archive:
 
     Parameters
     ----------
-    path : path
+    path : path or binary stream
+        A stream is closed at the end.
     most_megabytes : float
         Larger files, when unpacked, are refused.
+    whole : bool
+        Whether all of it will be in memory; otherwise only the manifest has to be small.
 
     Attributes
     ----------
@@ -131,13 +133,23 @@ class Archive:
         Compressed size of every member, by name.
     """
 
-    def __init__(self, path: str | os.PathLike[str], most_megabytes: float) -> None:
-        self.path = Path(path)
-        self._stream = self.path.open("rb")
+    def __init__(
+        self,
+        path: str | os.PathLike[str] | IO[bytes],
+        most_megabytes: float,
+        whole: bool = True,
+    ) -> None:
+        if isinstance(path, str | os.PathLike):
+            self.path = Path(path)
+            self._stream: IO[bytes] = self.path.open("rb")
+        else:
+            self.path, self._stream = Path("the model inside"), path
+        weakref.finalize(self, self._stream.close)
         try:
             with refusing(self.path):
                 self._zip = zipfile.ZipFile(self._stream)
-                self._infos = _checked_members(self._zip.infolist(), most_megabytes)
+                self._infos = _checked_members(self._zip.infolist(), most_megabytes, whole)
+                _check_layout(self._stream, self._zip)
                 self.manifest = _parsed(self._unpacked(MANIFEST))
                 self._listed = _checked_list(self.manifest, self._infos)
         except BaseException:
@@ -149,6 +161,10 @@ class Archive:
         return self
 
     def __exit__(self, *error: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close the file."""
         self._stream.close()
 
     @property
@@ -175,26 +191,8 @@ class Archive:
         return data
 
 
-@contextlib.contextmanager
-def refusing(path: Path) -> Iterator[None]:
-    """Turn any error while reading a file into `FileRefused`."""
-    try:
-        yield
-    except FileRefused as refused:
-        if str(refused).startswith(str(path)):
-            raise
-        raise FileRefused(f"{path} is refused: {refused}") from refused.__cause__
-    except ImportError:
-        raise  # a missing library is not the fault of the file
-    except Exception as error:
-        raise FileRefused(
-            f"{path} is damaged or not a nearbayes file: {type(error).__name__}: "
-            f"{str(error)[:200]}."
-        ) from error
-
-
 def _checked_members(
-    infos: list[zipfile.ZipInfo], most_megabytes: float
+    infos: list[zipfile.ZipInfo], most_megabytes: float, whole: bool
 ) -> dict[str, zipfile.ZipInfo]:
     """Members by name, after checking names and sizes; nothing has been unpacked yet."""
     if len(infos) > MOST_MEMBERS:
@@ -205,14 +203,37 @@ def _checked_members(
     for info in infos:
         _check_member(info)
     total = sum(info.file_size for info in infos)
-    if total > most_megabytes * MEGABYTE:
+    if whole and total > most_megabytes * MEGABYTE:
         raise FileRefused(
             f"it unpacks to {total / MEGABYTE:.0f} MB, more than max_megabytes={most_megabytes:g}: "
             "increase it if you trust the file."
         )
     if MANIFEST not in by_name:
         raise FileRefused("it has no manifest.json, so it was not written by nearbayes.")
+    if by_name[MANIFEST].file_size > max(SMALL, MANIFEST_SHARE * most_megabytes * MEGABYTE):
+        raise FileRefused(
+            f"its manifest takes {by_name[MANIFEST].file_size / MEGABYTE:.0f} MB, more than 1/40 "
+            f"of max_megabytes={most_megabytes:g}: increase it if you trust the file."
+        )
     return by_name
+
+
+def _check_layout(stream: IO[bytes], packed: zipfile.ZipFile) -> None:
+    """Refuse anything before, between and after the members: it is read by others, or twice."""
+    place = 0
+    for info in sorted(packed.infolist(), key=lambda each: each.header_offset):
+        stream.seek(place)
+        header = stream.read(HEADER.size)
+        if info.header_offset != place or len(header) < HEADER.size or info.flag_bits:
+            raise FileRefused(f"there is something beside its members, at {info.filename}.")
+        *_, name_length, extra_length = HEADER.unpack(header)
+        place += HEADER.size + name_length + extra_length + info.compress_size
+    stream.seek(-END.size, os.SEEK_END)
+    mark, _, _, _, _, size, _, n_comment = END.unpack(stream.read())
+    rest = stream.tell() - place - END.size - size
+    # the end of the directory of a large file comes in two parts more
+    if mark != b"PK\5\6" or n_comment or packed.start_dir != place or rest not in (0, LARGE_END):
+        raise FileRefused("there is something beside its members, at its end.")
 
 
 def _check_member(info: zipfile.ZipInfo) -> None:
@@ -231,15 +252,7 @@ def _check_member(info: zipfile.ZipInfo) -> None:
 
 
 def _parsed(text: bytes) -> dict[str, Any]:
-    def refused(constant: str) -> Any:
-        raise FileRefused(f"its manifest has the invalid number {constant}.")
-
-    try:
-        manifest = json.loads(text, parse_constant=refused)
-    except (ValueError, RecursionError) as error:
-        if isinstance(error, FileRefused):
-            raise
-        raise FileRefused(f"its manifest is not valid JSON ({str(error)[:100]}).") from error
+    manifest = parsed_json(text, "its manifest")
     if not isinstance(manifest, dict):
         raise FileRefused("its manifest is not a JSON object.")
     return manifest

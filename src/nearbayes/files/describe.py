@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from nearbayes.files.container import Archive, refusing
+from nearbayes.files.container import Archive
 from nearbayes.files.manifest import Record, check_format
+from nearbayes.files.reader import megabytes_allowed
+from nearbayes.files.refusal import refusing
 
-__all__ = ["MOST_MEGABYTES", "Description", "attachments", "describe"]
-
-MOST_MEGABYTES = 4_000.0
+__all__ = ["Description", "attachments", "describe"]
 
 
 @dataclass(frozen=True)
@@ -43,7 +43,7 @@ class Description:
         )
 
 
-def describe(path: str | os.PathLike[str], *, max_megabytes: float = MOST_MEGABYTES) -> Description:
+def describe(path: str | os.PathLike[str], *, max_megabytes: float | None = None) -> Description:
     """Read the manifest and the sizes of a saved model, without loading it.
 
     Examples
@@ -57,7 +57,7 @@ def describe(path: str | os.PathLike[str], *, max_megabytes: float = MOST_MEGABY
     ...     describe(path).manifest["posterior"]["n_draws"]
     5
     """
-    with Archive(path, max_megabytes) as archive, refusing(archive.path):
+    with Archive(path, megabytes_allowed(max_megabytes)) as archive, refusing(archive.path):
         check_format(Record(archive.manifest, "manifest"))
         return Description(
             archive.path, archive.path.stat().st_size, archive.manifest, archive.packed
@@ -65,9 +65,9 @@ def describe(path: str | os.PathLike[str], *, max_megabytes: float = MOST_MEGABY
 
 
 def attachments(
-    path: str | os.PathLike[str], *, max_megabytes: float = MOST_MEGABYTES
+    path: str | os.PathLike[str], *, max_megabytes: float | None = None
 ) -> dict[str, bytes]:
     """Attachments of a saved model, by name."""
-    with Archive(path, max_megabytes) as archive:
+    with Archive(path, megabytes_allowed(max_megabytes)) as archive:
         attached = [name for name in archive.names if name.startswith("attachments/")]
         return {name.removeprefix("attachments/"): archive.read(name) for name in attached}

@@ -11,9 +11,11 @@ import numpy as np
 from nearbayes.causal.diffusion_mechanism import DiffusionMechanism, DiffusionModels
 from nearbayes.causal.graph import CausalGraph
 from nearbayes.causal.variables import Variable
-from nearbayes.files.arrays import Read, array_bytes, array_of, plain_record
-from nearbayes.files.container import FileRefused, Members
+from nearbayes.files.arrays import array_bytes, array_of, plain_record
+from nearbayes.files.container import Members
 from nearbayes.files.manifest import Record
+from nearbayes.files.reader import Reader
+from nearbayes.files.refusal import FileRefused
 from nearbayes.neural.chunks import Optimiser
 from nearbayes.neural.network import Activation
 
@@ -54,7 +56,7 @@ def dump_mechanism(
 
 
 def load_mechanism(
-    record: Record, graph: CausalGraph, variables: Mapping[str, Variable], size: int, read: Read
+    record: Record, graph: CausalGraph, variables: Mapping[str, Variable], size: int, read: Reader
 ) -> tuple[DiffusionMechanism, DiffusionModels]:
     """Undo `dump_mechanism`: the mechanism, and `size` draws."""
     nodes = tuple(record.many("nodes"))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Collection, Sequence
 from dataclasses import fields
 from typing import Any
@@ -10,16 +9,18 @@ from typing import Any
 from nearbayes.core.lifting import KeptPredictions
 from nearbayes.files.arrays import (
     NotSaveable,
-    Read,
     column_of,
     labels_of,
     labels_record,
     stack_of,
     stack_record,
 )
-from nearbayes.files.container import FileRefused, Members
+from nearbayes.files.container import Members
+from nearbayes.files.draws_on_disk import DrawsOnDisk
 from nearbayes.files.formats import load_model, save_model
 from nearbayes.files.manifest import Record
+from nearbayes.files.reader import Reader
+from nearbayes.files.refusal import FileRefused
 from nearbayes.fits.left_out import LeftOut
 from nearbayes.predictives.noise import (
     FunctionNoise,
@@ -44,6 +45,7 @@ __all__ = [
     "noises_record",
 ]
 
+MOST_MODELS = 100_000  # of one posterior: a short record can be repeated for nothing
 NOISES: dict[str, type] = {
     "gaussian": GaussianNoise,
     "residual": ResidualNoise,
@@ -105,7 +107,7 @@ def noises_record(noises: Sequence[Noise], models: Models, members: Members) -> 
     return record
 
 
-def noises_of(record: Record, size: int, read: Read, trusted: Collection[str] = ()) -> list[Any]:
+def noises_of(record: Record, size: int, read: Reader, trusted: Collection[str] = ()) -> list[Any]:
     """Inverse of `noises_record`."""
     kind = record.text("kind", tuple(NOISES))
     record.whole("size", size, size)
@@ -132,11 +134,11 @@ def kept_record(draws: Sequence[KeptPredictions], members: Members) -> dict[str,
     }
 
 
-def kept_of(record: Record, size: int, read: Read) -> list[KeptPredictions]:
+def kept_of(record: Record, size: int, read: Reader) -> list[KeptPredictions]:
     """Inverse of `kept_record`."""
     kind = PREDICTIVES[record.text("kind", tuple(PREDICTIVES))]
     predictives = stack_of(record.get("fields"), kind, size, read)
-    classes = [labels_of(each) for each in record.many("classes")]
+    classes = [labels_of(each, read) for each in record.many("classes")]
     if len(classes) != size:
         raise FileRefused(f"it must have classes of {size} draws, got {len(classes)}.")
     predictions = column_of(record.get("prediction"), size, read)
@@ -159,7 +161,7 @@ def estimator_record(
         return {"left_out": type(estimator).__name__}
 
 
-def estimator_of(record: Record, read: Read, trusted: Collection[str] = ()) -> Any:
+def estimator_of(record: Record, read: Reader, trusted: Collection[str] = ()) -> Any:
     """Undo `estimator_record`, where the record has an estimator."""
     if "estimator" not in record:
         return None
@@ -176,14 +178,16 @@ def estimators_record(
     return [models.record(each, members) for each in estimators]
 
 
-def estimators_of(records: list[Any], read: Read, trusted: Collection[str] = ()) -> list[Any]:
-    """Inverse of `estimators_record`; equal records become one object."""
-    done: dict[str, Any] = {}
-    for record in records:
-        key = json.dumps(record, sort_keys=True)
-        if key not in done:
-            done[key] = load_model(record, read, trusted)
-    return [done[json.dumps(record, sort_keys=True)] for record in records]
+def estimators_of(records: list[Any], read: Reader, trusted: Collection[str] = ()) -> Sequence[Any]:
+    """Inverse of `estimators_record`; equal records become one object, unless they stay on disk."""
+    if len(records) > MOST_MODELS:
+        raise FileRefused(f"it has {len(records)} models, more than {MOST_MODELS}.")
+    if read.on_disk:
+        one = read.for_one_draw
+        return DrawsOnDisk(
+            lambda place: load_model(records[place], one(), trusted), range(len(records))
+        )
+    return [load_model(record, read, trusted) for record in records]
 
 
 def _kind(value: Any, kinds: dict[str, type]) -> str | None:

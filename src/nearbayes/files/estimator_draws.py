@@ -15,8 +15,8 @@ from nearbayes.algorithms.estimators import (
 from nearbayes.core.data import Data
 from nearbayes.core.protocols import Traits
 from nearbayes.core.tables import Table, check_categories
-from nearbayes.files.arrays import NotSaveable, Read, labels_of, labels_record
-from nearbayes.files.container import FileRefused, Members
+from nearbayes.files.arrays import NotSaveable, labels_of, labels_record
+from nearbayes.files.container import Members
 from nearbayes.files.draws import (
     Models,
     estimator_of,
@@ -26,7 +26,10 @@ from nearbayes.files.draws import (
     noises_of,
     noises_record,
 )
+from nearbayes.files.draws_on_disk import DrawsOnDisk
 from nearbayes.files.manifest import Record
+from nearbayes.files.reader import Reader
+from nearbayes.files.refusal import FileRefused
 from nearbayes.fits.estimator_fit import EstimatorFit
 
 __all__ = ["LoadedFit", "dump_draws", "load_draws"]
@@ -50,6 +53,11 @@ class LoadedFit(EstimatorFit):
     def traits(self) -> Traits:
         """None that matter: there is nothing to fit."""
         return Traits()
+
+    @property
+    def fits(self) -> bool:
+        """No."""
+        return False
 
     def check_inputs(self, table: Table) -> None:
         """Refuse unseen categories, where the model was picky about them."""
@@ -98,29 +106,35 @@ def dump_draws(
 
 
 def load_draws(
-    record: Record, size: int | None, read: Read, trusted: Collection[str] = ()
-) -> tuple[Any, list[Any] | None]:
+    record: Record, size: int | None, read: Reader, trusted: Collection[str] = ()
+) -> tuple[Any, Sequence[Any] | None]:
     """Undo `dump_draws`: the algorithm and `size` models, or None for kept predictions."""
     categories = record.record("categories")
     known = {name: set(categories.many(name)) for name in categories.entries}
     fitting = LoadedFit(estimator_of(record, read, trusted), categories=known)
-    models = None
+    models: Any = None
     if size is not None:
         models = estimators_of(_as_many(record.many("models"), size), read, trusted)
     kind = record.text("kind", KINDS)
     if kind == "ClassifierAlgorithm":
-        return _classifier(record, fitting), models
+        return _classifier(record, fitting, read), models
     if kind == "DensityAlgorithm":
         return DensityAlgorithm(fitting), models
     n_noises = 1 + (0 if models is None else len(models))
     learned, *noises = noises_of(record.record("noise"), n_noises, read, trusted)
-    pairs = None if models is None else zip(models, noises, strict=True)
-    drawn = None if pairs is None else [NoisyRegressor(*pair) for pair in pairs]
+    drawn = None if models is None else _with_noise(models, noises)
     return RegressorAlgorithm(fitting, record.text("noise_name"), learned), drawn  # type: ignore[arg-type]
 
 
-def _classifier(record: Record, fitting: LoadedFit) -> ClassifierAlgorithm:
-    classes, labels = labels_of(record.get("classes")), labels_of(record.get("labels"))
+def _with_noise(models: Sequence[Any], noises: Sequence[Any]) -> Sequence[NoisyRegressor]:
+    if isinstance(models, DrawsOnDisk):
+        places = range(len(models))
+        return DrawsOnDisk(lambda place: NoisyRegressor(models[place], noises[place]), places)
+    return [NoisyRegressor(*pair) for pair in zip(models, noises, strict=True)]
+
+
+def _classifier(record: Record, fitting: LoadedFit, read: Reader) -> ClassifierAlgorithm:
+    classes, labels = (labels_of(record.get(name), read) for name in ("classes", "labels"))
     if classes is None or labels is None or classes.shape != labels.shape:
         raise FileRefused("its classes and labels do not fit each other.")
     return ClassifierAlgorithm(fitting, classes, labels)

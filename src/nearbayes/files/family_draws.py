@@ -10,10 +10,12 @@ import numpy as np
 
 from nearbayes.algorithms import families
 from nearbayes.algorithms.families import SequentialMLE
-from nearbayes.files.arrays import NotSaveable, Read, array_bytes, array_of, plain_of, plain_record
-from nearbayes.files.container import FileRefused, Members
+from nearbayes.files.arrays import NotSaveable, array_bytes, array_of, plain_of, plain_record
+from nearbayes.files.container import Members
 from nearbayes.files.draws import Models
 from nearbayes.files.manifest import Record
+from nearbayes.files.reader import Reader
+from nearbayes.files.refusal import FileRefused
 
 __all__ = ["dump_draws", "load_draws"]
 
@@ -50,7 +52,7 @@ def dump_draws(
 
 
 def load_draws(
-    record: Record, size: int | None, read: Read, trusted: Collection[str] = ()
+    record: Record, size: int | None, read: Reader, trusted: Collection[str] = ()
 ) -> tuple[SequentialMLE, Any]:
     """Undo `dump_draws`."""
     family = FAMILIES[record.text("family", tuple(FAMILIES))](

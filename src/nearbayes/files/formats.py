@@ -7,16 +7,21 @@ scikit-learn pipeline that ends in one of the former as both.
 from __future__ import annotations
 
 import copy
+import json
 from collections.abc import Collection
 from typing import Any
 
 from sklearn.pipeline import Pipeline
 
-from nearbayes.files.arrays import NotSaveable, Read
-from nearbayes.files.container import FileRefused, Members
+from nearbayes.files.arrays import NotSaveable
+from nearbayes.files.container import Members
+from nearbayes.files.reader import Reader
+from nearbayes.files.refusal import FileRefused
 from nearbayes.registry import Family, family_named, family_of
 
 __all__ = ["load_model", "save_model"]
+
+SKOPS_FACTOR = 4  # copies of a scikit-learn model that are made while it is loaded
 
 
 def save_model(model: Any, members: Members, trusted: Collection[str] = ()) -> dict[str, Any]:
@@ -39,19 +44,28 @@ def save_model(model: Any, members: Members, trusted: Collection[str] = ()) -> d
     }
 
 
-def load_model(record: Any, read: Read, trusted: Collection[str] = ()) -> Any:
-    """Inverse of `save_model`."""
+def load_model(record: Any, read: Reader, trusted: Collection[str] = ()) -> Any:
+    """Inverse of `save_model`; equal records of one file become one object."""
+    key = json.dumps(record, sort_keys=True)
+    if key not in read.models:
+        read.models[key] = _loaded(record, read, trusted)
+    return read.models[key]
+
+
+def _loaded(record: Any, read: Reader, trusted: Collection[str]) -> Any:
     kind = record["format"]
     if kind == "pipeline":
         model = load_model(record["steps"], read, trusted)
         if type(model) is not Pipeline:
             raise FileRefused("it says that a model is a pipeline, which it is not.")
-        model.steps[-1] = (model.steps[-1][0], load_model(record["last"], read, trusted))
-        return model
+        last = (model.steps[-1][0], load_model(record["last"], read, trusted))
+        whole = copy.copy(model)  # the same steps may come before another last one
+        whole.steps = [*model.steps[:-1], last]
+        return whole
     if kind == "skops":
         from nearbayes.files import sklearn_format
 
-        return sklearn_format.load(read(record["data"]), trusted)
+        return sklearn_format.load(read(record["data"], SKOPS_FACTOR), trusted)
     family = family_named(kind) if isinstance(kind, str) else None
     if family is None or family.files is None:
         raise FileRefused(f"a model is in the unknown format {str(kind)[:40]!r}.")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, NoReturn
 
 from nearbayes.files.arrays import NotSaveable
-from nearbayes.files.container import FileRefused
+from nearbayes.files.refusal import FileRefused
 
 __all__ = ["dump_draws", "load_draws"]
 

@@ -7,15 +7,19 @@ from typing import Any
 
 import numpy as np
 
-from nearbayes.files.arrays import Read, plain_of, plain_record
-from nearbayes.files.container import FileRefused, Members
+from nearbayes.files.arrays import plain_of, plain_record
+from nearbayes.files.container import Members
 from nearbayes.files.draws import Models, estimator_of, estimators_of, estimators_record
 from nearbayes.files.manifest import Record
+from nearbayes.files.reader import Reader
+from nearbayes.files.refusal import FileRefused
 from nearbayes.gp.empirical_bayes import EmpiricalBayesAlgorithm
 from nearbayes.gp.marginal import Collapsed
 from nearbayes.gp.process import EmpiricalBayesGP, Fitted, Scaling
 
 __all__ = ["dump", "dump_draws", "load", "load_draws"]
+
+COVARIANCES = 3  # matrices of all rows by all rows that a prediction makes
 
 
 def dump(model: EmpiricalBayesGP, members: Members) -> dict[str, Any]:
@@ -37,13 +41,14 @@ def dump(model: EmpiricalBayesGP, members: Members) -> dict[str, Any]:
     return record
 
 
-def load(record: Any, read: Read) -> EmpiricalBayesGP:
+def load(record: Any, read: Reader) -> EmpiricalBayesGP:
     """Inverse of `dump`; checks every value."""
     model = EmpiricalBayesGP(**plain_of(record["params"], read))
     if record["fitted"] is None:
         return model
     parts = plain_of(record["fitted"], read)
     rows, columns = _shape(parts["x"])
+    read.check(COVARIANCES * 8.0 * rows**2, "a Gaussian process")
     shapes = {
         "logs": (model.model.n_parameters(columns),),
         "x": (rows, columns),
@@ -81,7 +86,7 @@ def dump_draws(
 
 
 def load_draws(
-    record: Record, size: int | None, read: Read, trusted: Collection[str] = ()
+    record: Record, size: int | None, read: Reader, trusted: Collection[str] = ()
 ) -> tuple[EmpiricalBayesAlgorithm, list[Fitted] | None]:
     """Undo `dump_draws`."""
     estimator, n_rows = estimator_of(record, read, trusted), record.whole("n_rows", 1)

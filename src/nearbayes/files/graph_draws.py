@@ -12,8 +12,8 @@ from nearbayes.causal.graph_algorithm import GraphAlgorithm, GraphModels
 from nearbayes.causal.mechanisms import LearnedMechanism, Mechanism
 from nearbayes.causal.variables import Variable
 from nearbayes.core.protocols import ChunkAlgorithm
-from nearbayes.files.arrays import NotSaveable, Read, array_bytes, array_of
-from nearbayes.files.container import FileRefused, Members
+from nearbayes.files.arrays import NotSaveable, array_bytes, array_of
+from nearbayes.files.container import Members
 from nearbayes.files.draws import Models
 from nearbayes.files.graph_record import (
     graph_of,
@@ -22,6 +22,8 @@ from nearbayes.files.graph_record import (
     variables_record,
 )
 from nearbayes.files.manifest import Record
+from nearbayes.files.reader import Reader
+from nearbayes.files.refusal import FileRefused
 from nearbayes.files.run_records import schedule_of, schedule_record
 from nearbayes.registry import family_named, family_of
 
@@ -64,7 +66,7 @@ def dump_draws(
 
 
 def load_draws(
-    record: Record, size: int | None, read: Read, trusted: Collection[str] = ()
+    record: Record, size: int | None, read: Reader, trusted: Collection[str] = ()
 ) -> tuple[GraphAlgorithm, list[GraphModels]]:
     """Undo `dump_draws`."""
     if size is None:
@@ -85,7 +87,7 @@ def load_draws(
     return algorithm, [chunk[place] for place in range(size)]
 
 
-def _weights(record: Record, size: int, read: Read) -> Any:
+def _weights(record: Record, size: int, read: Reader) -> Any:
     weights = array_of(read(record.text("weights")), "f")
     right = weights.ndim == 2 and len(weights) == size and weights.dtype == np.float64
     if not right or not np.isfinite(weights).all() or not (weights >= 0).all():
@@ -144,7 +146,7 @@ def _mechanism_of(
     graph: CausalGraph,
     variables: Mapping[str, Variable],
     size: int,
-    read: Read,
+    read: Reader,
     trusted: Collection[str],
 ) -> tuple[Mechanism, Any]:
     """Undo `_mechanism_record`: a mechanism and its models."""

@@ -9,9 +9,11 @@ import numpy as np
 
 from nearbayes.causal.graph import CausalGraph
 from nearbayes.causal.variables import Variable
-from nearbayes.files.arrays import NotSaveable, Read, array_bytes, array_of
-from nearbayes.files.container import FileRefused, Members
+from nearbayes.files.arrays import NotSaveable, array_bytes, array_of
+from nearbayes.files.container import Members
 from nearbayes.files.manifest import Record
+from nearbayes.files.reader import Reader
+from nearbayes.files.refusal import FileRefused
 
 __all__ = ["graph_of", "graph_record", "variables_of_record", "variables_record"]
 
@@ -61,7 +63,7 @@ def _column(variable: Variable) -> dict[str, Any]:
     return {"kind": variable.kind, "categories": categories, "dtype": dtype.str}
 
 
-def variables_of_record(record: Record, graph: CausalGraph, read: Read) -> dict[str, Variable]:
+def variables_of_record(record: Record, graph: CausalGraph, read: Reader) -> dict[str, Variable]:
     """Undo `variables_record`."""
     columns, units = record.records("columns"), array_of(read(record.text("units")), "f")
     if len(columns) != len(graph.nodes) or units.shape != (len(columns), len(UNITS)):

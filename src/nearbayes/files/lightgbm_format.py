@@ -1,24 +1,24 @@
-"""LightGBM models in LightGBM's text format, which is checked before LightGBM reads it."""
+"""LightGBM models in LightGBM's text format; LightGBM reads what `lightgbm_text` writes anew."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import lightgbm
-import numpy as np
 from lightgbm.compat import _LGBMLabelEncoder
 
 from nearbayes.files.arrays import (
     NotSaveable,
-    Read,
     labels_of,
     labels_record,
     plain_of,
     plain_record,
 )
-from nearbayes.files.container import FileRefused, Members
-from nearbayes.files.indices import check_children, check_range
+from nearbayes.files.container import Members
+from nearbayes.files.lightgbm_text import Text, checked_text
+from nearbayes.files.reader import Reader
+from nearbayes.files.refusal import FileRefused
+from nearbayes.files.tamed import tamed_params
 
 __all__ = ["dump", "load"]
 
@@ -28,6 +28,7 @@ FITTED = (
     *("_best_iteration", "_evals_result", "_fitted_with_feature_names", "_n_classes"),
     *("_n_features", "_n_features_in", "_objective", "fitted_"),
 )
+TEXT_FACTOR = 8  # bytes of Python objects for a byte of the text
 
 
 def dump(model: Any, members: Members) -> dict[str, Any]:
@@ -38,7 +39,7 @@ def dump(model: Any, members: Members) -> dict[str, Any]:
         booster = model.booster_
         # all trees, including those after the best iteration
         text = booster.model_to_string(num_iteration=-1)
-        _check(text, NotSaveable)
+        checked_text(text.encode(), NotSaveable)
         record["trees"] = members.add("models", text.encode(), "lightgbm")
         fitted = {key: vars(model)[key] for key in FITTED if key in vars(model)}
         record["fitted"] = plain_record(fitted, members, "a fitted LightGBM model")
@@ -48,21 +49,21 @@ def dump(model: Any, members: Members) -> dict[str, Any]:
     return record
 
 
-def load(record: Any, read: Read) -> Any:
+def load(record: Any, read: Reader) -> Any:
     """Inverse of `dump`."""
     params = {key: plain_of(value, read) for key, value in record["params"].items()}
-    model = CLASSES[str(record["class"])](**params)
+    model = CLASSES[str(record["class"])](**tamed_params(params))
     if record["trees"] is None:
         return model
-    text = read(record["trees"]).decode()
-    _check(text, FileRefused)
-    booster = lightgbm.Booster(model_str=text)
+    found = checked_text(read(record["trees"], TEXT_FACTOR), FileRefused)
     fitted = plain_of(record["fitted"], read)
+    _check_fitted(fitted, found)
+    booster = lightgbm.Booster(model_str=found.text)
     model.__dict__.update({key: fitted[key] for key in FITTED if key in fitted})
     booster.best_iteration = model._best_iteration
     booster.best_score = model._best_score = plain_of(record["best_score"], read)
     model._Booster, model._class_weight = booster, model.class_weight
-    classes = labels_of(record["classes"])
+    classes = labels_of(record["classes"], read)
     if classes is not None:
         model._le = _LGBMLabelEncoder().fit(classes)
         model._classes = model._le.classes_
@@ -79,68 +80,20 @@ def _param(key: str, value: Any, members: Members) -> Any:
     return plain_record(value, members, f"{key} of a LightGBM model")
 
 
-def _check(text: str, refusal: type[Exception]) -> None:
-    """Refuse indices that would make LightGBM read outside its arrays."""
-    head, *trees = text.partition("end of trees")[0].split("\nTree=")
-    entries = _entries(head)
-    sizes = [int(size) for size in entries.get("tree_sizes", "").split()]
-    # LightGBM finds trees by these sizes; the split removed a newline from all but the last tree
-    found = [len(f"Tree={tree}\n".encode()) for tree in trees]
-    if sizes != [*found[:-1], *(size - 1 for size in found[-1:])]:
-        raise refusal("the trees of a LightGBM model differ from their declared sizes.")
-    per_iteration = int(entries["num_tree_per_iteration"])
-    if per_iteration != max(1, int(entries["num_class"])) or len(trees) % per_iteration:
-        raise refusal("a LightGBM model must have one tree per class and iteration.")
-    # the loss declares its own number of classes
-    said = [word for word in entries.get("objective", "").split() if word.startswith("num_class:")]
-    if any(word != f"num_class:{per_iteration}" for word in said):
-        raise refusal("the loss of a LightGBM model has another number of classes.")
-    for tree in trees:
-        _check_tree(_entries(tree), int(entries["max_feature_idx"]) + 1, refusal)
-
-
-def _entries(text: str) -> dict[str, str]:
-    """Lines of the form key=value."""
-    return {key: value for key, equal, value in _split(text) if equal}
-
-
-def _split(text: str) -> Iterator[tuple[str, str, str]]:
-    for line in text.split("\n"):
-        yield line.partition("=")
-
-
-def _check_tree(tree: dict[str, str], n_features: int, refusal: type[Exception]) -> None:
-    n_leaves = int(tree["num_leaves"])
-    if tree.get("is_linear", "0") != "0":
-        raise refusal("linear trees of LightGBM cannot be saved: use linear_tree=False.")
-    if n_leaves < 1 or len(tree["leaf_value"].split()) != n_leaves:
-        raise refusal("a LightGBM tree differs from its declared number of leaves.")
-    if n_leaves == 1:
-        return
-    names = ("left_child", "right_child", "split_feature", "decision_type")
-    left, right, feature, kind = (np.array(tree[name].split(), dtype=np.int64) for name in names)
-    lengths = {len(left), len(right), len(feature), len(kind), len(tree["threshold"].split())}
-    if lengths != {n_leaves - 1}:
-        raise refusal("the arrays of a LightGBM tree have inconsistent lengths.")
-    children = np.concatenate([left, right])
-    check_children(children[children >= 0], np.empty(0, np.int64), n_leaves - 1)
-    check_range(~children[children < 0], 0, n_leaves, "leaves")
-    check_range(feature, 0, n_features, "features")
-    _check_categories(tree, kind, refusal)
-
-
-def _check_categories(tree: dict[str, str], kind: Any, refusal: type[Exception]) -> None:
-    """Check categorical splits, whose threshold is the index of a set of categories."""
-    n_sets = int(tree["num_cat"])
-    sets = np.array(tree["threshold"].split(), dtype=np.float64)[kind & 1 == 1]
-    check_range(sets.astype(np.int64), 0, n_sets, "sets of categories")
-    if n_sets == 0:
-        return
-    ends = np.array(tree["cat_boundaries"].split(), dtype=np.int64)
-    if (
-        len(ends) != n_sets + 1
-        or ends[0] != 0
-        or (np.diff(ends) < 0).any()
-        or ends[-1] != len(tree["cat_threshold"].split())
-    ):
-        raise refusal("the categories of a LightGBM tree are inconsistent.")
+def _check_fitted(fitted: Any, found: Text) -> None:
+    """Refuse attributes that do not fit the trees, or have another type than they should."""
+    kinds = {
+        **dict.fromkeys(("_best_iteration", "_n_classes", "_n_features", "_n_features_in"), int),
+        "_fitted_with_feature_names": bool,
+        "fitted_": bool,
+        "_objective": str,
+    }
+    for name, kind in kinds.items():
+        if name in fitted and type(fitted[name]) is not kind:
+            raise FileRefused(f"{name} of a LightGBM model must be of type {kind.__name__}.")
+    for name in ("_n_features", "_n_features_in"):
+        if fitted.get(name, found.n_features) != found.n_features:
+            raise FileRefused("a LightGBM model has another number of features than its trees.")
+    n_classes = fitted.get("_n_classes", -1)
+    if n_classes > 2 and n_classes != found.n_classes:
+        raise FileRefused("a LightGBM model has another number of classes than its trees.")

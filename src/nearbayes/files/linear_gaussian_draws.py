@@ -8,12 +8,16 @@ from typing import Any
 import numpy as np
 
 from nearbayes.algorithms.linear_gaussian import LinearGaussian
-from nearbayes.files.arrays import Read, array_bytes, array_of
-from nearbayes.files.container import FileRefused, Members
+from nearbayes.files.arrays import array_bytes, array_of
+from nearbayes.files.container import Members
 from nearbayes.files.draws import Models
 from nearbayes.files.manifest import Record
+from nearbayes.files.reader import Reader
+from nearbayes.files.refusal import FileRefused
 
 __all__ = ["dump_draws", "load_draws"]
+
+MOST_WORK = 2e10  # multiplications of a decomposition: seconds
 
 
 def dump_draws(
@@ -29,10 +33,12 @@ def dump_draws(
 
 
 def load_draws(
-    record: Record, size: int | None, read: Read, trusted: Collection[str] = ()
+    record: Record, size: int | None, read: Reader, trusted: Collection[str] = ()
 ) -> tuple[LinearGaussian, Any]:
     """Undo `dump_draws`."""
     operator = array_of(read(record.text("operator")), "f")
+    if operator.ndim != 2 or operator.size * min(operator.shape) > MOST_WORK:
+        raise FileRefused(f"its operator of shape {operator.shape} is too large to decompose.")
     try:
         problem = LinearGaussian(operator, record.number("alpha"))
     except ValueError as error:

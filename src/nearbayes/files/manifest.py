@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from nearbayes.files.container import FileRefused
+from nearbayes.files.refusal import FileRefused
 
 __all__ = ["FORMAT", "Record", "check_format"]
 
@@ -24,7 +24,7 @@ class Record:
     3
     >>> Record({"draws": -3}, "manifest").whole("draws", 1, 10)
     Traceback (most recent call last):
-    nearbayes.files.container.FileRefused: manifest.draws must be an integer from 1 to 10, got -3.
+    nearbayes.files.refusal.FileRefused: manifest.draws must be an integer from 1 to 10, got -3.
     """
 
     def __init__(self, entries: Any, name: str) -> None:

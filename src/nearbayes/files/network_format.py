@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 
 from nearbayes.files.arrays import (
     NotSaveable,
-    Read,
     array_bytes,
     array_of,
     labels_of,
@@ -19,9 +18,11 @@ from nearbayes.files.arrays import (
     plain_of,
     plain_record,
 )
-from nearbayes.files.container import FileRefused, Members
+from nearbayes.files.container import Members
 from nearbayes.files.draws import Models, estimator_of
 from nearbayes.files.manifest import Record
+from nearbayes.files.reader import Reader
+from nearbayes.files.refusal import FileRefused
 from nearbayes.neural.chunks import NetworkModel
 from nearbayes.neural.encoding import Categories, Encoding, Numeric
 from nearbayes.neural.network import Network
@@ -51,7 +52,7 @@ def dump(model: Any, members: Members) -> dict[str, Any]:
     return record
 
 
-def load(record: Any, read: Read) -> Any:
+def load(record: Any, read: Reader) -> Any:
     """Inverse of `dump`; checks every value."""
     parts = Record(record, "network")
     kind = ESTIMATORS[parts.text("kind", tuple(ESTIMATORS))]
@@ -83,7 +84,7 @@ def dump_draws(
 
 
 def load_draws(
-    record: Record, size: int | None, read: Read, trusted: Collection[str] = ()
+    record: Record, size: int | None, read: Reader, trusted: Collection[str] = ()
 ) -> tuple[NetworkAlgorithm, list[NetworkModel] | None]:
     """Undo `dump_draws`."""
     estimator = estimator_of(record, read, trusted)
@@ -136,13 +137,13 @@ def _units(outcomes: Outcomes) -> tuple[str, ...]:
 
 
 def _fitted_of(
-    estimator: Any, record: Record, size: int, read: Read
+    estimator: Any, record: Record, size: int, read: Reader
 ) -> tuple[NetworkAlgorithm, list[NetworkModel]]:
     """The algorithm as it was prepared, and its networks."""
     parts = Record(plain_of(record.get("parts"), read), "network")
     encoding = _encoding_of(parts)
     bare = estimator.algorithm()
-    classes = labels_of(record.get("classes"))
+    classes = labels_of(record.get("classes"), read)
     outcomes = _outcomes_of(bare.outcomes, parts.record("outcomes"), classes)
     network = bare.network(encoding.n_inputs, outcomes.n_outputs)
     n_passes = parts.whole("n_passes", 1)
@@ -162,7 +163,7 @@ def _fitted_of(
 
 
 def _models_of(
-    network: Network, record: Record, parts: Record, size: int, read: Read
+    network: Network, record: Record, parts: Record, size: int, read: Reader
 ) -> list[NetworkModel]:
     weights, noises = array_of(read(record.text("weights")), "f"), _array(parts, "noises")
     right = weights.shape == (size, network.n_parameters) or (size == 0 and weights.size == 0)
@@ -182,7 +183,7 @@ def _encoding_of(parts: Record) -> Encoding:
         raise FileRefused("its columns of numbers do not have one mean and one sd each.")
     categories = tuple(_categories_of(each) for each in parts.many("categories"))
     used = [*places.tolist(), *(each.place for each in categories)]
-    if sorted(used) != list(range(n_columns)):
+    if len(used) != n_columns or sorted(used) != list(range(n_columns)):
         raise FileRefused(f"it does not say what each of its {n_columns} columns is.")
     names = parts.get("names")
     if names is not None and not (

@@ -14,15 +14,19 @@ import numpy as np
 from nearbayes.core.posterior import FailedDraw, Posterior, Provenance
 from nearbayes.core.tables import Table, TablePrint
 from nearbayes.draws.calibration import Calibration
-from nearbayes.files.arrays import NotSaveable, Read, array_bytes, array_of
-from nearbayes.files.container import FileRefused, Members
+from nearbayes.files.arrays import NotSaveable, array_bytes, array_of
+from nearbayes.files.container import Members
 from nearbayes.files.draws import Models, kept_of, kept_record
 from nearbayes.files.manifest import Record
+from nearbayes.files.reader import Reader
+from nearbayes.files.refusal import FileRefused
+from nearbayes.files.trace_record import trace_of, trace_record
 from nearbayes.registry import family_named, family_of
 
 __all__ = ["posterior_of", "posterior_record"]
 
 MOST_DRAWS = 10_000_000
+DRAW_BYTES = 500  # Python objects of a draw, even if all share one array
 LINKS = ("identity", "log", "logit")
 
 
@@ -59,13 +63,15 @@ def posterior_record(
         "kept_at": None if kept is None else asdict(_print_of(kept)),
         "kept": None if kept is None else kept_record(chosen, members),
         "calibration": _calibration_record(posterior.calibration, members),
+        "trace": trace_record(posterior.trace, members),
         "draws": dump(posterior.algorithm, chosen if kept is None else None, models, members),
     }
 
 
-def posterior_of(record: Record, read: Read, trusted: Collection[str] = ()) -> Posterior:
+def posterior_of(record: Record, read: Reader, trusted: Collection[str] = ()) -> Posterior:
     """Undo `posterior_record`."""
     size, kept_at = 1 + record.whole("n_draws", 1, MOST_DRAWS), _kept_at(record)
+    read.charge(DRAW_BYTES * size, "draws")
     family = family_named(record.text("family"))
     if family is None or family.files is None:
         raise FileRefused(f"its draws are of the unknown family {record.text('family')[:40]!r}.")
@@ -82,6 +88,7 @@ def posterior_of(record: Record, read: Read, trusted: Collection[str] = ()) -> P
         tuple(_failed_of(each) for each in record.records("failed")),
         kept_at,
         _calibration_of(record, read),
+        trace=trace_of(record, read),
     )
 
 
@@ -137,7 +144,7 @@ def _calibration_record(calibration: Calibration | None, members: Members) -> An
     return {**plain, "ratios": ratios, "pooled": np.asarray(calibration.pooled).tolist()}
 
 
-def _calibration_of(posterior: Record, read: Read) -> Calibration | None:
+def _calibration_of(posterior: Record, read: Reader) -> Calibration | None:
     if "calibration" not in posterior:
         return None
     record = posterior.record("calibration")

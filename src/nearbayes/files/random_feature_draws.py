@@ -8,10 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from nearbayes.files.arrays import Read, array_bytes, array_of, plain_of, plain_record
-from nearbayes.files.container import FileRefused, Members
+from nearbayes.files.arrays import array_bytes, array_of, plain_of, plain_record
+from nearbayes.files.container import Members
 from nearbayes.files.draws import Models
 from nearbayes.files.manifest import Record
+from nearbayes.files.reader import Reader
+from nearbayes.files.refusal import FileRefused
 from nearbayes.gp.sequential_map import FeatureModel, RandomFeatureGP
 
 __all__ = ["dump_draws", "load_draws"]
@@ -33,7 +35,7 @@ def dump_draws(
 
 
 def load_draws(
-    record: Record, size: int | None, read: Read, trusted: Collection[str] = ()
+    record: Record, size: int | None, read: Reader, trusted: Collection[str] = ()
 ) -> tuple[RandomFeatureGP, list[FeatureModel] | None]:
     """Undo `dump_draws`."""
     params = plain_of(record.get("params"), read)

@@ -20,8 +20,11 @@ import numpy as np
 
 from nearbayes.files.allowed import ALLOWED
 from nearbayes.files.arrays import NotSaveable, array_of
-from nearbayes.files.container import WRITTEN, FileRefused
-from nearbayes.files.indices import check_parts, check_tree
+from nearbayes.files.container import WRITTEN
+from nearbayes.files.refusal import FileRefused
+from nearbayes.files.sklearn_parts import check_parts
+from nearbayes.files.sklearn_states import check_state
+from nearbayes.files.strict_json import parsed_json
 
 __all__ = ["dump", "load"]
 
@@ -66,30 +69,33 @@ def load(data: bytes, trusted: Collection[str] = ()) -> Any:
                 f"a model holds {str(name)[:100]}, which is not a type that nearbayes can load: "
                 "add it to trusted=[...] if you trust the file and the type."
             )
-    _check_arrays(schema, files)
+    _check_states(schema, files)
     names = sorted({name for _, name in _nodes(schema)})  # all allowed, as just checked
     with warnings.catch_warnings():
         # scikit-learn warns of other versions once per tree; `versions` warns once per file
         warnings.filterwarnings("ignore", message="Trying to unpickle estimator")
-        model = _skops().loads(data, trusted=names)
-    check_parts(model)
+        # what was checked, not the bytes of the file
+        model = _skops().loads(_zipped(schema, files), trusted=names)
+    check_parts(model, trusted)
     return model
 
 
-def _check_arrays(schema: dict[str, Any], files: Files) -> None:
-    """Refuse invalid arrays and trees before any object is created from them."""
+def _check_states(schema: dict[str, Any], files: Files) -> None:
+    """Refuse invalid arrays and states before any object is created from them."""
     for name, data in files.items():
         if not ARRAY_NAME.fullmatch(name):
             raise FileRefused(f"a model has the unknown member {name[:80]!r}.")
         array_of(data, ANY_KIND)
     known: dict[Any, dict[str, Any]] = {}
     for node in _dicts(schema):
+        number = node.get("__id__", {})
+        # a dict is the entry of a user's dict; else skops takes whatever can be a key
+        if not isinstance(number, dict) and type(number) is not int:
+            raise FileRefused("an object of a model has an id that is not a whole number.")
         # skops creates one object, from the first node, for all nodes with the same id
-        if _has_number(node) and known.setdefault(node["__id__"], node) != node:
+        if _has_number(node) and known.setdefault(number, node) != node:
             raise FileRefused("two objects of a model have the same id.")
-        if node.get("__loader__") == "TreeNode":
-            n_features, n_classes, n_outputs = _plain(node["__reduce__"]["args"], files)
-            check_tree(n_features, n_classes, n_outputs, _plain(node["content"], files))
+        check_state(node, lambda part: _plain(part, files))
 
 
 def _skops() -> Any:
@@ -117,7 +123,7 @@ def _unpack(data: bytes) -> tuple[dict[str, Any], Files]:
         if len(set(names)) < len(names):
             raise FileRefused("two members of a model have the same name.")
         files = {name: packed.read(name) for name in names}
-    schema = json.loads(files.pop(SCHEMA))
+    schema = parsed_json(files.pop(SCHEMA), "the schema of a model")
     if not isinstance(schema, dict):
         raise FileRefused("a model has no schema.")
     return schema, files
@@ -128,11 +134,14 @@ def _pack(schema: dict[str, Any], files: Files) -> bytes:
     named: Names = {}
     often = Counter(node["__id__"] for node in _dicts(schema) if _has_number(node))
     schema = _renumbered(schema, often, {}, named)
+    return _zipped(schema, {new: _without_padding(files[old]) for old, new in named.items()})
+
+
+def _zipped(schema: dict[str, Any], files: Files) -> bytes:
     stream = io.BytesIO()
     with zipfile.ZipFile(stream, "w") as packed:
         text = json.dumps(schema, separators=(",", ":")).encode()
-        arrays = ((new, _without_padding(files[old])) for old, new in named.items())
-        for name, data in [(SCHEMA, text), *arrays]:
+        for name, data in [(SCHEMA, text), *files.items()]:
             packed.writestr(zipfile.ZipInfo(name, WRITTEN), data)
     return stream.getvalue()
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import warnings
 from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
 from typing import Any
@@ -12,6 +11,7 @@ import numpy as np
 
 from nearbayes.files.container import MEGABYTE, Members, attachment_name, write
 from nearbayes.files.draws import Models
+from nearbayes.telling import warn
 
 __all__ = ["ThinnedWarning", "evenly", "write_draws"]
 
@@ -66,10 +66,9 @@ def write_draws(
         n_draws = max(FEWEST, min(n_draws - 1, int(n_draws * limit / size)))
         size = written()
     if n_draws < wanted:
-        warnings.warn(
+        warn(
             f"{n_draws} of {have} draws were saved, to keep within {max_megabytes:g} MB.",
             ThinnedWarning,
-            stacklevel=4,
         )
     return target
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping
 
 from nearbayes.core.posterior import installed_versions
+from nearbayes.telling import warn
 
 __all__ = ["OtherVersionWarning", "warn_of_other_versions"]
 
@@ -16,7 +16,7 @@ class OtherVersionWarning(UserWarning):
     """Predictions of a loaded model may differ in this environment."""
 
 
-def warn_of_other_versions(made_with: Mapping[str, str], stacklevel: int = 2) -> None:
+def warn_of_other_versions(made_with: Mapping[str, str]) -> None:
     """Warn if the major or minor version of a library differs.
 
     Examples
@@ -30,9 +30,8 @@ def warn_of_other_versions(made_with: Mapping[str, str], stacklevel: int = 2) ->
         if name in made_with and made_with[name].split(".")[:2] != here[name].split(".")[:2]
     ]
     if other:
-        warnings.warn(
+        warn(
             f"this model was made with {', '.join(other)}: predictions may differ. Install those "
             "versions, or fit again.",
             OtherVersionWarning,
-            stacklevel=stacklevel + 1,
         )
