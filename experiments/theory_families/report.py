@@ -148,7 +148,11 @@ def _draw(frame: pd.DataFrame, path: Path) -> None:
         start = ratios(frame, "Gaussian", d, sizes[0]).mean()
         rate = start * (np.array(sizes) / sizes[0]) ** SLOPE_GOAL
         ax.plot(sizes, rate, color="0.6", linestyle="--", label="$n^{-1/2}$")
-        ax.set(xscale="log", yscale="log", xlabel="n", title=f"d = {d}")
+        floor = [ratios(frame, "Gaussian", d, n, "floor").mean() for n in sizes]
+        ax.plot(sizes, floor, color="0.6", linestyle=":", label="exact draws")
+        ax.set(xscale="log", yscale="log", xlabel="n", title=f"d = {d:,}")
+        ax.set_xticks(sizes, [f"{n:,}" for n in sizes])
+        ax.set_xticks([], minor=True)
     axes[0].set_ylabel(r"$E\,W_2^2\, /\, \mathcal{E}_n^2$")
     axes[0].legend(fontsize=8)
     save(figure, path)

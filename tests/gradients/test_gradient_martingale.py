@@ -7,39 +7,58 @@ import pytest
 from scipy import stats
 
 import nearbayes as nb
-from nearbayes.gradients.logistic_example import log_density, probability, sampler
+from nearbayes.gradients.logistic_example import log_density, sampler
 from nearbayes.gradients.steps import share_reached, variance_left
 
 RNG = np.random.default_rng(0)
 X = np.column_stack([np.ones(200), np.sort(RNG.normal(size=200)), RNG.normal(size=200)])
 Y = RNG.binomial(1, 1 / (1 + np.exp(-X @ [-0.3, 0.8, -0.5])))
+COUNTS = np.random.default_rng(1).poisson(np.exp(X @ [-0.3, 0.8, -0.5]))
 N_DRAWS = 8_000
 SD_ERROR = 1 / np.sqrt(2 * N_DRAWS)  # of a standard deviation, relative
 
 
-def laplace_sds(theta):
-    p = probability(np.asarray(theta), X)
-    return np.sqrt(np.diag(np.linalg.inv(X.T @ (X * np.asarray(p * (1 - p))[:, None]))))
+def poisson_density(theta, x, y):
+    return y * (x @ theta) - jnp.exp(x @ theta)
 
 
-def logistic(**options):
-    return nb.GradientMartingale(log_density, sampler, np.zeros(3), **options)
+def poisson_sampler(theta, x, key):
+    return jnp.asarray(jax.random.poisson(key, jnp.exp(x @ theta)), dtype=float)
+
+
+REGRESSIONS = {
+    "logistic": ((log_density, sampler), Y, lambda eta: np.exp(-eta) / (1 + np.exp(-eta)) ** 2),
+    "Poisson": ((poisson_density, poisson_sampler), COUNTS, np.exp),
+}
+
+
+def laplace_sds(name, theta):
+    weight = REGRESSIONS[name][2](X @ np.asarray(theta))
+    return np.sqrt(np.diag(np.linalg.inv(X.T @ (X * weight[:, None]))))
+
+
+def regression(name, **options):
+    return nb.GradientMartingale(*REGRESSIONS[name][0], np.zeros(3), **options)
 
 
 def drawn(algorithm, data=(X, Y), n_draws=N_DRAWS, **run):
     return nb.martingale_posterior(algorithm, data, n_draws=n_draws, random_state=1, **run)
 
 
-def test_sds_of_a_logistic_regression_are_laplaces_after_inflation():
-    posterior = drawn(logistic())
-    ratios = posterior.apply(lambda theta: theta).std / laplace_sds(posterior.first)
+@pytest.mark.parametrize("name", REGRESSIONS)
+def test_sds_of_a_regression_are_laplaces_after_inflation(name):
+    posterior = drawn(regression(name), (X, REGRESSIONS[name][1]))
+    ratios = posterior.apply(lambda theta: theta).std / laplace_sds(name, posterior.first)
     assert np.abs(ratios - 1).max() < 0.05
 
 
-def test_the_hybrid_finish_makes_up_for_truncation():
+@pytest.mark.parametrize("name", REGRESSIONS)
+def test_the_hybrid_finish_makes_up_for_truncation(name):
     run = {"schedule": nb.Schedule.arithmetic(horizon=50, block=25)}
-    finished, plain = drawn(logistic(finish_after=50), **run), drawn(logistic(), **run)
-    exact = laplace_sds(plain.first)
+    data = (X, REGRESSIONS[name][1])
+    finished = drawn(regression(name, finish_after=50), data, **run)
+    plain = drawn(regression(name), data, **run)
+    exact = laplace_sds(name, plain.first)
     assert finished.inflation == 1.0
     assert np.abs(np.std(finished.models, axis=0) / exact - 1).max() < 0.03
     assert (np.std(plain.models, axis=0) / exact).max() < 0.9
@@ -110,6 +129,8 @@ def test_shares_of_steps():
         (nb.GradientMartingale(lambda t, x, y: log_density(t[:3], x, y) + 0 * t[3],
                                lambda t, x, k: sampler(t[:3], x, k), np.zeros(4)),
          "Fisher information at the first fit is singular"),
+        (nb.GradientMartingale(log_density, sampler, np.zeros(3), information=lambda t, x: x),
+         r"information must return a matrix of shape \(3, 3\), got shape \(3,\)"),
     ],
 )  # fmt: skip
 def test_bad_input_gets_one_sentence(algorithm, match):

@@ -130,12 +130,15 @@ class Calibration:
         """The same: all points have one factor."""
         return self
 
-    def __str__(self) -> str:
+    def words(self, n_draws: int | None = None) -> str:
+        """How intervals of a posterior of `n_draws` draws are calibrated, in a line."""
         return (
-            f"{len(self.ratios)} simulated data sets of {self.n_draws} draws, simulated from "
-            f"{self.truth}: 90 % intervals reach {self.factor(0.9):.2f} sd (standard error "
-            f"{self.error(0.9):.2f}; a normal one 1.64)"
+            f"{len(self.ratios)} data sets simulated from {self.truth}, {self.n_draws} draws each: "
+            f"90 % intervals reach {self.factor(0.9, n_draws):.2f} standard deviations to each side"
         )
+
+    def __str__(self) -> str:
+        return self.words()
 
 
 def ratios(error: Array, variance: Array, pooled: Any) -> Array:

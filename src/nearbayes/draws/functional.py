@@ -13,7 +13,14 @@ from nearbayes.draws.credible import SMALLEST, Link, inflate, spread_interval, s
 from nearbayes.draws.credible_sets import Ellipsoid, ellipsoid, sup_t_band
 from nearbayes.draws.inference_data import Coordinates, as_coordinates, inference_data
 
-__all__ = ["Calibrated", "Functional", "KnownTruths", "Spread", "values_of"]
+__all__ = [
+    "Calibrated",
+    "Functional",
+    "KnownTruths",
+    "Spread",
+    "named_values_of",
+    "values_of",
+]
 
 Array = NDArray[np.float64]
 Spread = Literal["raw", "inflated", "calibrated"]
@@ -284,7 +291,58 @@ def values_of(function: Callable[[Any], Any], draws: Sequence[Any]) -> Array:
     >>> values_of(len, ["a", "ab"]).tolist()
     [1.0, 2.0]
     """
-    values = stack_draws([_value(function, draw, k) for k, draw in enumerate(draws)])
+    return named_values_of(function, draws)[0]
+
+
+def named_values_of(
+    function: Callable[[Any], Any], draws: Sequence[Any]
+) -> tuple[Array, list[str] | None]:
+    """Values as in `values_of`, and names of the entries where the function gives dictionaries.
+
+    Examples
+    --------
+    >>> values, names = named_values_of(lambda draw: {"mean": draw, "ends": [draw, 9]}, [3, 4])
+    >>> values.tolist(), names
+    ([[3.0, 3.0, 9.0], [4.0, 4.0, 9.0]], ['mean', 'ends[0]', 'ends[1]'])
+    """
+    found = [_called(function, draw, k) for k, draw in enumerate(draws)]
+    if not found or not isinstance(found[0], Mapping):
+        return _finite(found), None
+    names = _entries(found[0])
+    return _finite([_flat(each, names, k) for k, each in enumerate(found)]), names
+
+
+def _entries(found: Mapping[Any, Any]) -> list[str]:
+    """Names of the entries of a dictionary of numbers and arrays."""
+    return [
+        f"{key}[{', '.join(map(str, place))}]" if place else str(key)
+        for key, value in found.items()
+        for place in np.ndindex(np.shape(value))
+    ]
+
+
+def _flat(found: Any, names: list[str], place: int) -> Array:
+    """A dictionary as one vector."""
+    got = _entries(found) if isinstance(found, Mapping) else type(found).__name__
+    if got != names:
+        raise ValueError(
+            f"the function must return a dictionary of the same entries for every draw, {names}, "
+            f"got {got} for draw {place}."
+        )
+    return np.concatenate([np.ravel(_numbers(value, place)) for value in found.values()])
+
+
+def _called(function: Callable[[Any], Any], draw: Any, place: int) -> Any:
+    try:
+        return function(draw)
+    except Exception as error:
+        raise ValueError(
+            f"the function failed at draw {place}: {type(error).__name__}: {error}"
+        ) from error
+
+
+def _finite(found: Sequence[Any]) -> Array:
+    values = stack_draws([_numbers(each, k) for k, each in enumerate(found)])
     finite = np.isfinite(values.reshape(len(values), -1)).all(axis=1)
     if not finite.all():
         raise ValueError(
@@ -294,13 +352,7 @@ def values_of(function: Callable[[Any], Any], draws: Sequence[Any]) -> Array:
     return values
 
 
-def _value(function: Callable[[Any], Any], draw: Any, place: int) -> Array:
-    try:
-        found = function(draw)
-    except Exception as error:
-        raise ValueError(
-            f"the function failed at draw {place}: {type(error).__name__}: {error}"
-        ) from error
+def _numbers(found: Any, place: int) -> Array:
     try:
         return np.asarray(found, dtype=np.float64)
     except (TypeError, ValueError) as error:

@@ -13,12 +13,14 @@ from nearbayes.gradients.densities import Density
 __all__ = ["check_functions"]
 
 
-def check_functions(density: Density, start: Any, x: Any, y: Any) -> None:
+def check_functions(density: Density, information: Any, start: Any, x: Any, y: Any) -> None:
     """Refuse functions with wrong shapes, and log densities that are not finite at the start."""
     if not np.isfinite(start).all():
         raise ValueError("start must be finite, got NaN or infinity among its numbers.")
     with computing_in("float64"):
         _check_shapes(density, start, x[0], y[0])
+        if callable(information):
+            _check_information(density, information, start, x[0])
         values = jax.jit(jax.vmap(density.log_p, in_axes=(None, 0, 0)))(start, x, y)
     bad = ~np.isfinite(np.asarray(values))
     if bad.any():
@@ -41,4 +43,14 @@ def _check_shapes(density: Density, start: Any, x: Any, y: Any) -> None:
         raise ValueError(
             f"sampler must return one observation of shape {np.shape(y)}, as in the data, got "
             f"shape {sampled}."
+        )
+
+
+def _check_information(density: Density, information: Any, start: Any, x: Any) -> None:
+    size = density.structure.size
+    given = (density.structure.unravelled(start), *((x,) if density.inputs else ()))
+    shape = jax.eval_shape(information, *given).shape
+    if shape != (size, size) and (size > 1 or int(np.prod(shape)) != 1):
+        raise ValueError(
+            f"information must return a matrix of shape {(size, size)}, got shape {shape}."
         )

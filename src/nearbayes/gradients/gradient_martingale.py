@@ -170,7 +170,8 @@ class GradientMartingale(ChunkAlgorithm):
                 "as numbers."
             ) from None
         numeric = replace(data, y=outcomes)
-        _jax("checking").check_functions(self._density(data), self._flat_start, *_arrays(numeric))
+        density, rows = self._density(data), _arrays(numeric)
+        _jax("checking").check_functions(density, self.information, self._flat_start, *rows)
         return self, numeric
 
     def fit(self, data: Sequence[Data], streams: Streams) -> Array:

@@ -10,9 +10,11 @@ from nearbayes.plots.dependence import intervals
 from nearbayes.plots.importance import importance
 from nearbayes.plots.paths import paths
 from nearbayes.plots.reliability import reliability
+from nearbayes.plots.verdicts import diagnosis
 
 __all__ = [
     "correlation",
+    "diagnosis",
     "effect",
     "importance",
     "intervals",

@@ -67,7 +67,8 @@ def importance(
     order = np.argsort(-np.abs(columns.mean), kind="stable")[:top]
     shown = columns.at(order)
     axes = as_axes(ax)
-    _draw_bars(axes, shown, [labels[place] for place in order], coverage)
+    possible = (0.0, 1.0) if found.kind == "feature importance" else (-np.inf, np.inf)  # shares
+    _draw_bars(axes, shown, [labels[place] for place in order], coverage, possible)
     scaled = X is not None and "coefficient" in found.kind
     axes.set_xlabel(f"{found.kind} × sd of the feature" if scaled else found.kind)
     axes.set_title(f"Posterior mean, {percent(INNER)} and {percent(coverage)} credible intervals")
@@ -88,10 +89,16 @@ def _importances(model: Fitted, X: Any, y: Any) -> Importances:
     return permutation_importances(model, table, checked_outcomes(model, table, y), rng)
 
 
-def _draw_bars(axes: Axes, columns: Functional, labels: list[str], coverage: float) -> None:
+def _draw_bars(
+    axes: Axes,
+    columns: Functional,
+    labels: list[str],
+    coverage: float,
+    possible: tuple[float, float],
+) -> None:
     places = np.arange(len(labels))[::-1]  # the largest on top
     for share, width in ((coverage, 2), (INNER, 6)):
-        low, high = columns.interval(share).T
+        low, high = np.clip(columns.interval(share), *possible).T
         axes.hlines(places, low, high, color=colours(axes)[0], lw=width)
     axes.plot(columns.mean, places, "o", color=foreground(axes), ms=4)
     axes.axvline(0, color=foreground(axes), lw=0.8, ls=":")

@@ -1,0 +1,163 @@
+r"""Noise: whether outcomes that a model imputes look like the real ones that it has not seen.
+
+Paths are as good as the outcomes they are made of, :math:`\hat y \sim p_\theta(\cdot \mid x)`.
+Every real row is held out once and ranked among outcomes that a fit to the other rows would impute
+there: ranks u in (0, 1) are uniform and do not depend on x if the noise is right (Dawid, 1984). Two
+tests look at them: whether their distribution is uniform in its mean, spread, skewness and tails,
+
+.. math:: \sum_{j=1}^{4} n \bigl(\overline{\pi_j(u)}\bigr)^2 \sim \chi^2_4
+
+with the orthonormal Legendre polynomials :math:`\pi_j` on (0, 1) (Neyman, 1937), and whether their
+distance from the centre goes with the prediction or a column. For classes, the Brier score of
+held-out labels is compared with that of imputed ones (Spiegelhalter, 1986).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import special, stats
+
+from nearbayes.core.data import Rows
+from nearbayes.core.tables import Table
+from nearbayes.diagnostics.diagnosis import Line
+from nearbayes.diagnostics.refitting import Case, HeldOutFold
+
+__all__ = ["NAME", "noise_line"]
+
+Array = NDArray[np.float64]
+NAME = "noise"
+UNIT = "share of held-out outcomes in 90 % intervals of imputed ones"
+CLASS_UNIT = "Brier score of held-out labels over that of imputed ones"
+N_SAMPLES = 99
+MOST_COLUMNS = 20
+SURE = 0.001  # p-value, shared by all tests of a line
+N_MOMENTS = 4  # mean, spread, skewness and tails
+LARGEST_GAP = 0.05  # squared distance from uniform ranks, that of a sd which is 17 % too small
+LARGEST_SLOPE, LARGEST_RATIO = 0.15, 0.1
+
+
+def noise_line(case: Case) -> Line:
+    """Held-out outcomes among those that the model imputes there."""
+    rng = case.rng(2)
+    if case.algorithm.traits.classes is not None:
+        return _class_line(case, rng)
+    found = [_ranked(case, fold, rng) for fold in case.folds]
+    ranks = np.concatenate([each[0] for each in found])
+    causes = np.concatenate([each[1] for each in found])
+    inside = np.mean(np.abs(2 * ranks - 1) <= 0.9)
+    error = float(np.sqrt(0.09 / ranks.size))
+    details = {"ranks": ranks}
+    words = f"90 % of imputed outcomes span {inside:.0%} of the real ones that were held out."
+    faults = _faults(ranks, causes)
+    if faults:
+        advice = "Try noise='heteroscedastic', 'residual' or the distribution that outcomes have."
+        said = f"{words} {' '.join(faults)}"
+        return Line(NAME, "warning", said, advice, float(inside), error, UNIT, details)
+    return Line(NAME, "good", words, "", float(inside), error, UNIT, details)
+
+
+def _faults(ranks: Array, causes: Array) -> list[str]:
+    """What is wrong with ranks, shape (n, n_columns), given what they may depend on."""
+    found = []
+    tests = ranks.shape[1] * (1 + causes.shape[1])
+    if any(_differs(column, SURE / tests) for column in ranks.T):
+        found.append("Real outcomes have another distribution around the prediction.")
+    far = np.abs(2 * ranks - 1)
+    slopes = [
+        stats.spearmanr(cause, column)
+        for cause in causes.T
+        for column in far.T
+        if np.ptp(cause) > 0 and np.ptp(column) > 0
+    ]
+    strongest = min(slopes, key=lambda each: each.pvalue, default=None)
+    if strongest is None or strongest.pvalue * tests >= SURE:
+        return found
+    if abs(strongest.statistic) > LARGEST_SLOPE:
+        found.append("Real outcomes are noisier at some rows than at others, imputed ones are not.")
+    return found
+
+
+def _differs(ranks: Array, sure: float) -> bool:
+    """Whether ranks are not uniform, by more than chance and enough to matter.
+
+    Examples
+    --------
+    >>> even = (np.arange(500) + 0.5) / 500
+    >>> _differs(even, 0.001), _differs(even**2, 0.001)
+    (False, True)
+    """
+    n = len(ranks)
+    means = [
+        np.sqrt(2 * j + 1) * special.eval_legendre(j, 2 * ranks - 1).mean()
+        for j in range(1, N_MOMENTS + 1)
+    ]
+    statistic = n * np.sum(np.square(means))
+    gap = (statistic - N_MOMENTS) / n  # without what chance adds
+    return bool(stats.chi2.sf(statistic, N_MOMENTS) < sure and gap > LARGEST_GAP)
+
+
+def _ranked(case: Case, fold: HeldOutFold, rng: Any) -> tuple[Array, Array]:
+    """Ranks of held-out outcomes among imputed ones, in (0, 1), and what they may depend on."""
+    samples, x = _imputed(case, fold, rng)
+    y = case.outcomes[fold.rows[fold.few]]
+    values = samples.reshape(len(y), N_SAMPLES, -1)
+    below, ties = (values < y[:, None]).sum(axis=1), (values == y[:, None]).sum(axis=1)
+    ranks = (below + rng.random(y.shape) * (ties + 1)) / (N_SAMPLES + 1)
+    return ranks, np.concatenate([fold.whole[fold.few], _numbers(x)], axis=1)
+
+
+def _imputed(case: Case, fold: HeldOutFold, rng: Any) -> tuple[Any, Table]:
+    """Outcomes imputed at the rows to look at, `N_SAMPLES` per row, and those rows."""
+    x = case.data.select(fold.rows[fold.few]).x
+    n = len(fold.few)
+    samples = np.asarray(fold.predictive.sample(Rows.repeated(x, np.full(n, N_SAMPLES)), rng))
+    return samples.reshape(n, N_SAMPLES, *samples.shape[1:]), x
+
+
+def _numbers(x: Table) -> Array:
+    """The first columns of numbers in a table, without missing values; none for other tables."""
+    frame = getattr(x, "to_numpy", None)
+    raw = x if frame is None else frame()
+    columns = []
+    for place in range(min(x.shape[1], MOST_COLUMNS)):
+        try:
+            column = np.asarray(np.asarray(raw)[:, place], dtype=np.float64)
+        except (TypeError, ValueError, IndexError):  # text, or a sparse matrix
+            continue
+        columns.append(np.nan_to_num(column))
+    return np.stack(columns, axis=1) if columns else np.empty((x.shape[0], 0))
+
+
+def _class_line(case: Case, rng: Any) -> Line:
+    """Brier score of held-out labels against that of labels that the model imputes."""
+    real, imputed = [], []
+    n_classes = case.outcomes.shape[1]
+    for fold in case.folds:
+        codes, _ = _imputed(case, fold, rng)
+        chances = np.stack([(codes == k).mean(axis=1) for k in range(n_classes)], axis=1)
+        size = (chances**2).sum(axis=1)
+        y = case.outcomes[fold.rows[fold.few]]
+        real.append(1 + size - 2 * (chances * y).sum(axis=1))
+        imputed.append(1 + size[:, None] - 2 * np.take_along_axis(chances, codes, axis=1))
+    own, others = np.concatenate(real), np.concatenate(imputed)
+    expected = others.mean()
+    chance = np.sqrt(others.var(axis=1).sum()) / len(own)
+    details = {"real": own, "imputed": others.mean(axis=1)}
+    if expected == 0:
+        words = "The model imputes labels without any doubt."
+        bad = own.mean() > 0
+        said = f"{words} Held-out labels are often others." if bad else words
+        return Line(NAME, "warning" if bad else "good", said, SMOOTHER if bad else "", unit=UNIT)
+    ratio, error = float(own.mean() / expected), float(chance / expected)
+    words = f"Held-out labels have {ratio:.2f} times the Brier score of imputed ones."
+    if abs(ratio - 1) > max(LARGEST_RATIO, stats.norm.isf(SURE / 2) * error):
+        doubt = "too sure" if ratio > 1 else "not sure enough"
+        said = f"{words} The model is {doubt} of the labels that it imputes."
+        return Line(NAME, "warning", said, SMOOTHER, ratio, error, CLASS_UNIT, details)
+    return Line(NAME, "good", words, "", ratio, error, CLASS_UNIT, details)
+
+
+SMOOTHER = "Use a smoother learner, or wrap it in sklearn.calibration.CalibratedClassifierCV."
