@@ -5,12 +5,19 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from experiments.causal_effects.methods import DOWHY, METHODS, Contrast, installed
+from experiments.causal_effects.methods import (
+    DOWHY,
+    ITERATIONS,
+    METHODS,
+    Contrast,
+    installed,
+)
 from experiments.causal_synthetic.scms import SCMS, SyntheticSCM
 from experiments.runner.records import Record, Unit
 
@@ -33,7 +40,7 @@ class CausalEffects:
     @property
     def settings(self) -> Mapping[str, Any]:
         """Settings that the records depend on."""
-        return {"n_rows": N_ROWS}
+        return {"n_rows": N_ROWS, "iterations": ITERATIONS}
 
     @property
     def units(self) -> Sequence[Unit]:
@@ -82,6 +89,12 @@ def contrasts_of(scm: SyntheticSCM) -> list[Contrast]:
 
 def true_effect(scm: SyntheticSCM, contrast: Contrast) -> float:
     """The effect by simulation, with the same noise on both sides."""
+    return _true_effect(scm.name, contrast)
+
+
+@cache
+def _true_effect(name: str, contrast: Contrast) -> float:
+    scm = SCMS[name]
     column = scm.column(contrast.outcome)
     means = [
         scm.sample(N_TRUTH, np.random.default_rng(7), {contrast.cause: value})[:, column].mean()

@@ -19,8 +19,8 @@ import nearbayes as nb
 from experiments.causal_synthetic.scms import Array, SyntheticSCM
 
 LEVEL = 0.9
-ITERATIONS = 3_000
-N_DRAWS = 16
+ITERATIONS = 1_000
+N_DRAWS, N_DIFFUSION_DRAWS = 16, 8
 DOWHY = "dowhy"
 DOWHY_RESAMPLES, DOWHY_SAMPLES = 20, 1_000
 
@@ -42,7 +42,7 @@ def by_model(
     seed: int,
 ) -> Array:
     """Intervals by a causal model of the library."""
-    model = make(scm.edges, n_draws=N_DRAWS, random_state=seed, progress=False)
+    model = make(scm.edges, random_state=seed, progress=False)
     model.fit(pd.DataFrame(rows, columns=list(scm.nodes)))
     found = [
         model.effect(each.outcome, {each.cause: each.high}, {each.cause: each.low})
@@ -85,14 +85,22 @@ def _dowhy_effect(gcm: Any, model: Any, contrast: Contrast) -> float:
 
 
 METHODS: dict[str, Callable[[SyntheticSCM, Array, Sequence[Contrast], int], Array]] = {
-    "diffusion, martingale": partial(
-        by_model, partial(nb.causal.DiffusionSCM, n_iterations=ITERATIONS)
+    **{
+        f"diffusion, {method}": partial(
+            by_model,
+            partial(
+                nb.causal.DiffusionSCM,
+                n_iterations=ITERATIONS,
+                n_draws=N_DIFFUSION_DRAWS,
+                method=method,
+            ),
+        )
+        for method in ("martingale", "bootstrap", "ensemble")
+    },
+    "trees, martingale": partial(by_model, partial(nb.causal.SCM, n_draws=N_DRAWS)),
+    "linear, martingale": partial(
+        by_model, partial(nb.causal.SCM, models="linear", n_draws=N_DRAWS)
     ),
-    "diffusion, bootstrap": partial(
-        by_model, partial(nb.causal.DiffusionSCM, n_iterations=ITERATIONS, method="bootstrap")
-    ),
-    "trees, martingale": partial(by_model, nb.causal.SCM),
-    "linear, martingale": partial(by_model, partial(nb.causal.SCM, models="linear")),
     DOWHY: by_dowhy,
 }
 

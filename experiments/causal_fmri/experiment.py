@@ -33,7 +33,12 @@ class CausalFMRI:
 
     @property
     def units(self) -> Sequence[Unit]:
-        """Seeds in turn."""
+        """Seeds in turn; refuse to begin without the data, as each of them would fail."""
+        if not (self.data_dir / FILE).is_file():
+            raise SystemExit(
+                f"{self.data_dir} has no {FILE}, which the experiment reads: give its folder with "
+                "--data-dir (the default is relative to the folder that you are in)."
+            )
         return [Unit(name, split) for split in range(self.n_splits) for name in self.data_sets]
 
     def methods(self, unit: Unit) -> Sequence[str]:

@@ -149,7 +149,7 @@ def outcome_scores(
     queries: Sequence[Query],
     seed: int,
     n_samples: int = N_SAMPLES,
-    factor: float = 1.0,
+    inflation: float = 1.0,
 ) -> dict[str, float]:
     """Distribution and mean of one outcome: weighted averages over queries.
 
@@ -161,15 +161,15 @@ def outcome_scores(
         With one outcome each: see `outcome_queries`.
     n_samples : int
         Rows of each draw. Their error adds to the spread of the draws' means: `sampling_share`.
-    factor : float
-        Inflation of the draws' spread.
+    inflation : float
+        Of the draws' spread, for "inflated" intervals (App. C).
 
     Returns
     -------
     dict
         "cdf_l2" of the mixture of draws; "rmse" of its mean; "coverage" and "width" of 90 %
-        intervals of the mean; "sampling_share", how much of the variance of the draws' means is
-        the error of `n_samples` rows.
+        intervals of the mean, raw and "inflated"; "sampling_share", how much of the variance of
+        the draws' means is the error of `n_samples` rows.
     """
     means, errors, truths, distances = [], [], [], []
     for query, rng_truth, rng_model in _with_generators(queries, seed):
@@ -182,18 +182,20 @@ def outcome_scores(
         distances.append(cdf_l2(model.ravel(), truth))
     weights = [query.weight for query in queries]
     by_draw, truth_means = np.transpose(means), np.array(truths)
-    low, high = mean_intervals(by_draw, factor).T
 
     def average(values: Array) -> float:
         return float(np.average(values, weights=weights))
 
-    return {
+    found = {
         "cdf_l2": average(np.array(distances)),
         "rmse": average((by_draw.mean(axis=0) - truth_means) ** 2) ** 0.5,
-        "coverage": average((low <= truth_means) & (truth_means <= high)),
-        "width": average(high - low),
         "sampling_share": average(np.array(errors)) / average(by_draw.var(axis=0, ddof=1)),
     }
+    for name, factor in (("", 1.0), ("inflated ", inflation)):
+        low, high = mean_intervals(by_draw, factor).T
+        found[f"{name}coverage"] = average((low <= truth_means) & (truth_means <= high))
+        found[f"{name}width"] = average(high - low)
+    return found
 
 
 def _with_generators(

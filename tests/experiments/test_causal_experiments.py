@@ -2,10 +2,9 @@
 
 import pytest
 from experiments.causal_effects import __main__ as effects_report
-from experiments.causal_effects import methods as effect_methods
 from experiments.causal_effects.experiment import CausalEffects, contrasts_of, true_effect
 from experiments.causal_synthetic import experiment as synthetic
-from experiments.causal_synthetic import methods
+from experiments.causal_synthetic import methods, regimes
 from experiments.causal_synthetic.report import write_report
 from experiments.causal_synthetic.scms import SCMS
 from experiments.runner.run import Runner
@@ -20,7 +19,7 @@ def small(monkeypatch):
 
 def test_units_have_fewer_trials_of_many_rows():
     units = synthetic.CausalSynthetic(n_splits=3).units
-    assert len(units) == 8 * 3 + 8 * 2
+    assert len(units) == 8 * 3 + 8 * 2 + 2 * 2
     assert len({tuple(synthetic.seed_of(unit)) for unit in units}) == len(units)
 
 
@@ -50,7 +49,6 @@ def test_contrasts_are_of_all_causes_of_the_last_node():
 
 
 def test_effects_are_measured_and_shown(tmp_path, monkeypatch):
-    monkeypatch.setattr(effect_methods, "N_DRAWS", 8)
     runner = Runner(CausalEffects(("chain-nonlin",), ("linear, martingale",), 2), tmp_path)
     assert runner.run() == 0, (tmp_path / "errors.jsonl").read_text()
     for each in runner.records.frame()["width"]:
@@ -58,3 +56,16 @@ def test_effects_are_measured_and_shown(tmp_path, monkeypatch):
         assert min(each) > 0
     effects_report.write_report(runner.records, tmp_path)
     assert "linear, martingale" in (tmp_path / "report.md").read_text()
+
+
+def test_regimes_are_measured_by_number_of_draws(small, tmp_path, monkeypatch):
+    few = {"many draws": {"n_iterations": 10, "n_draws": 16, "width": 8}}
+    monkeypatch.setattr(regimes, "REGIMES", few)
+    chosen = ("chain-na, many draws",)
+    runner = Runner(regimes.CausalRegimes(chosen, ("ensemble", "bootstrap"), 2), tmp_path)
+    assert runner.run() == 0, (tmp_path / "errors.jsonl").read_text()
+    frame = runner.records.frame()
+    assert frame[["mmd of 8", "mmd of 16"]].notna().all(axis=None)
+    assert "mmd of 32" not in frame
+    regimes.write_report(runner.records, tmp_path)
+    assert "| many draws | 16 |" in (tmp_path / "report.md").read_text()

@@ -174,3 +174,8 @@ def test_a_part_can_be_reported(folder, tmp_path):
     assert runner.run() == 0
     write_report(runner.records, tmp_path)
     assert "paired differences from" not in (tmp_path / "report.md").read_text()
+
+
+def test_without_data_nothing_begins(tmp_path):
+    with pytest.raises(SystemExit, match=r"has no es_fmri.*give its folder with --data-dir"):
+        Runner(CausalFMRI(data_dir=tmp_path), tmp_path / "results").run()

@@ -24,6 +24,7 @@ from nearbayes.causal.variables import Variable, frame_of, read_rows, variables_
 from nearbayes.core.martingale import martingale_posterior
 from nearbayes.core.schedule import Schedule, is_whole
 from nearbayes.draws.functional import Functional
+from nearbayes.execution.executors import ExecutorChoice
 from nearbayes.registry import resolved
 
 __all__ = ["CausalModel", "CausalSamples", "Method"]
@@ -78,6 +79,8 @@ class CausalModel(BaseEstimator):  # type: ignore[misc]
     random_state: Any
     n_jobs: int | None
     progress: bool | None
+    executor: ExecutorChoice
+    checkpoint: str | os.PathLike[str] | None
 
     @abstractmethod
     def _mechanisms(
@@ -114,6 +117,8 @@ class CausalModel(BaseEstimator):  # type: ignore[misc]
             "random_state": self.random_state,
             "n_jobs": self.n_jobs,
             "progress": self.progress,
+            "executor": self.executor,
+            "checkpoint": self.checkpoint,
         }
         data = algorithm.data_of(self.rows_)
         if self.method == "martingale":

@@ -13,6 +13,7 @@ from nearbayes.causal.diffusion import decoded, encoded
 from nearbayes.causal.diffusion_training import (
     PIECE,
     Columns,
+    Training,
     bank_of,
     first_fits,
     held_out_losses,
@@ -24,7 +25,7 @@ from nearbayes.causal.variables import Variable
 from nearbayes.compiled.shapes import padded_size
 from nearbayes.core.protocols import DrawsFailedError, Rng, Traits
 from nearbayes.core.seeds import Streams
-from nearbayes.neural.chunks import CHUNK, Fits, Optimiser
+from nearbayes.neural.chunks import CHUNK, Optimiser
 from nearbayes.neural.keys import folded, keys_of
 from nearbayes.neural.network import MLP, Activation, Network
 from nearbayes.neural.priors import with_prior_function
@@ -40,8 +41,8 @@ LOOKS = 8  # times that held-out rows are looked at
 # 1,000 steps, networks went astray between the points: at n = 1,000 intervals were 10 times too
 # wide. With 4 or 8 points a step they still were 2 times.
 STEPS_SQUARED_PER_POINT, FEWEST_POINTS, MOST_POINTS = 64, 1_024, 65_536
-# Points of a push: with few, the noise of times and noise levels would outweigh what rows say.
-POINTS_PER_ROW = 32
+# Points of a push: with half as many, the chance of times and noise is a third of that of rows.
+POINTS_PER_ROW = 16
 DIVERGED = "training diverged: lower learning_rate, or look for values of extreme size."
 
 
@@ -154,16 +155,16 @@ class DiffusionMechanism(Mechanism):
         others = [rows[order[: max(1, len(rows) // 5)]] for order in orders]
         keys = self._keys(streams)
         starts = starts_of(self.network, keys)
-        fits, centre = Fits.begin(starts), None if self.prior is None else starts
+        training, centre = Training.begin(starts), None if self.prior is None else starts
         columns, held_out = self._columns(seen), self._columns(others)
         block = max(1, self.most_iterations // LOOKS)
         losses = []
         for look in range(LOOKS):
             seeds = folded(keys, 2 + look)
-            fits = first_fits(
-                self.network, self._first_optimiser, columns, fits, seeds, block, centre
+            training = first_fits(
+                self.network, self._first_optimiser, columns, training, seeds, block, centre
             )
-            found = held_out_losses(self.network, fits.parameters, held_out, keys, 1_024)
+            found = held_out_losses(self.network, training.average, held_out, keys, 1_024)
             losses.append(float(np.mean(found)) if np.isfinite(found).all() else np.inf)
             if look + 1 >= 3 and min(losses[:-2]) < min(losses[-2:]):
                 break
@@ -181,16 +182,16 @@ class DiffusionMechanism(Mechanism):
         """Train every node of every draw."""
         keys = self._keys(streams)
         starts = starts_of(self.network, keys)
-        fits = first_fits(
+        training = first_fits(
             self.network,
             self._first_optimiser,
             self._columns(rows),
-            Fits.begin(starts),
+            Training.begin(starts),
             folded(keys, 1),
             self._iterations,
             None if self.prior is None else starts,
         )
-        return self._models(fits.parameters, fits.step_sizes())
+        return self._models(training.average, training.now.step_sizes())
 
     def refit(self, step: Step, models: DiffusionModels, streams: Streams) -> DiffusionModels:
         """Move every node of every draw to its new rows."""

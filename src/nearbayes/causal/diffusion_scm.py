@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from typing import Any
 
@@ -12,6 +13,7 @@ from nearbayes.causal.graph import CausalGraph
 from nearbayes.causal.mechanisms import LearnedMechanism, Mechanism
 from nearbayes.causal.variables import Variable
 from nearbayes.core.schedule import Schedule
+from nearbayes.execution.executors import ExecutorChoice
 from nearbayes.neural.chunks import Optimiser
 from nearbayes.neural.network import Activation
 from nearbayes.neural.perceptrons import MLPClassifier
@@ -39,12 +41,13 @@ class DiffusionSCM(CausalModel):
         Width and number of hidden layers.
     activation : "swish", "selu", "tanh" or "relu"
     learning_rate : float
+        Models are averages of their iterates, so it may be high.
     n_iterations : int, optional
         Steps of the first fit; by default chosen once by held-out rows, up to `most_iterations`.
     most_iterations : int
     centred : bool
         Whether refits take away the drift that a model's own samples cause.
-    random_state, n_jobs, progress
+    random_state, n_jobs, progress, executor, checkpoint
         As in `nearbayes.martingale_posterior`.
 
     Attributes
@@ -76,13 +79,15 @@ class DiffusionSCM(CausalModel):
         width: int = 64,
         depth: int = 2,
         activation: Activation = "swish",
-        learning_rate: float = 1e-3,
+        learning_rate: float = 3e-3,
         n_iterations: int | None = None,
         most_iterations: int = 4_000,
         centred: bool = True,
         random_state: Any = None,
         n_jobs: int | None = None,
         progress: bool | None = None,
+        executor: ExecutorChoice = None,
+        checkpoint: str | os.PathLike[str] | None = None,
     ) -> None:
         self.graph = graph
         self.method = method
@@ -99,6 +104,8 @@ class DiffusionSCM(CausalModel):
         self.random_state = random_state
         self.n_jobs = n_jobs
         self.progress = progress
+        self.executor = executor
+        self.checkpoint = checkpoint
 
     def _mechanisms(
         self, graph: CausalGraph, variables: Mapping[str, Variable]

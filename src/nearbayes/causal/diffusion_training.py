@@ -1,7 +1,11 @@
 r"""Training of diffusion models: all draws and all nodes take their steps in one program.
 
 *First fits* minimise the mean of :math:`(\epsilon_\theta(x_t, pa, t) - e)^2` over rows, times and
-noise, by Adam with fresh noise at every step.
+noise, by Adam with fresh noise at every step. At a constant rate Adam does not settle: the noise
+of its steps keeps networks wandering around the minimum, and draws would differ by more than they
+err, however many rows there are. So a fit is the average of all parameters on the way, with weights
+that grow with a power of their number (Shamir and Zhang, 2013; for diffusion models, Karras et al.,
+2024). Such an average needs no number of steps that is fixed in advance.
 
 *Refits* minimise the paper's eq. nn-objective. With :math:`\bar\epsilon` the last fit, old rows
 contribute the Bregman divergence :math:`(\epsilon_\theta - \bar\epsilon)^2` and new rows
@@ -18,7 +22,9 @@ directly, the noise of minibatches makes the draws too wide, or makes refits div
 
 Samples of a diffusion model do not have a zero mean gradient at that model, so new rows would push
 even if there were nothing to learn from them. The *centred* refit subtracts the push of further
-samples of the last fit (ghost rows), so that the expected push is zero. Refits keep the step sizes
+samples of the last fit (ghost rows), so that the expected push is zero. The chance of g ghosts adds
+to that of b new rows, so the difference is divided by :math:`\sqrt{1 + b / g}`, which leaves it the
+variance that new rows alone would give; so few ghosts do. Refits keep the step sizes
 that Adam had at the end of the first fit (see `neural/training.py`).
 """
 
@@ -43,6 +49,7 @@ __all__ = [
     "PIECE",
     "Bank",
     "Columns",
+    "Training",
     "bank_of",
     "first_fits",
     "held_out_losses",
@@ -50,9 +57,10 @@ __all__ = [
 ]
 
 Array = NDArray[Any]
+AVERAGED = 8.0  # the power: about the last ninth of the steps counts
 SLOW = 0.9  # memory of the size of gradients in refits
 BATCH = 64  # rows of a minibatch
-PIECE = 1_024  # points of a push that are computed at once
+PIECE = 256  # points of a push that are computed at once: more do not fit into a cache
 # Steps of the additive recurrence with low discrepancy in two dimensions: 1/g and 1/g^2, where
 # g^3 = g + 1, in units of 2^-32, which wrap as they should. A push of 1,024 such points is as exact
 # as one of 4,096 random points.
@@ -77,6 +85,25 @@ class Columns(NamedTuple):
     n_rows: Any
 
 
+class Training(NamedTuple):
+    """Where networks are in training, and the average of where they were.
+
+    Attributes
+    ----------
+    now : Fits
+    average : array of shape (n_networks, n_parameters)
+        The fit.
+    """
+
+    now: Fits
+    average: Any
+
+    @classmethod
+    def begin(cls, parameters: Array) -> Training:
+        """Before the first step."""
+        return cls(Fits.begin(parameters), parameters)
+
+
 class Bank(NamedTuple):
     """Points of a refit.
 
@@ -98,57 +125,61 @@ def first_fits(
     network: Network,
     optimiser: Optimiser,
     columns: Columns,
-    fits: Fits,
+    training: Training,
     keys: Any,
     n_iterations: int,
     centre: Any = None,
-) -> Fits:
+) -> Training:
     """Train every network from where it is, with fresh noise.
 
     Parameters
     ----------
-    network, optimiser, columns, fits
+    network, optimiser, columns, training
     keys : array of shape (n_networks, 2)
     n_iterations : int
     centre : array of shape (n_networks, n_parameters), optional
         What decay and regulariser pull to; default 0.
     """
-    middle = np.zeros_like(fits.parameters) if centre is None else centre
+    middle = np.zeros_like(training.average) if centre is None else centre
     settings = np.array([optimiser.rate, optimiser.decay, optimiser.penalty], np.float32)
     with computing_in("float32"):
-        found = _first(network, columns, fits, keys, n_iterations, middle, settings)
-        return Fits(*map(np.asarray, found))
+        now, average = _first(network, columns, training, keys, n_iterations, middle, settings)
+        return Training(Fits(*map(np.asarray, now)), np.asarray(average))
 
 
 @partial(compiled, static_argnums=0)
 def _first(
     network: Network,
     columns: Columns,
-    fits: Fits,
+    training: Training,
     keys: Any,
     n_iterations: Any,
     centre: Any,
     settings: Any,
-) -> Fits:
+) -> Training:
     rate, decay, penalty = settings
 
-    def one(columns: Columns, fit: Fits, key: Any, centre: Any) -> Fits:
+    def one(columns: Columns, training: Training, key: Any, centre: Any) -> Training:
         pull = penalty / columns.n_rows / np.square(network.prior_sd)
 
         def loss(parameters: Any, inputs: Any, noise: Any) -> Any:
             return jnp.mean(jnp.square(network.apply(parameters, inputs)[:, 0] - noise)) / 2
 
-        def step(number: Any, fit: Fits) -> Fits:
+        def step(number: Any, training: Training) -> Training:
+            fit, average = training
             inputs, noise = _fresh(columns, jax.random.fold_in(key, number))
             found = jax.grad(loss)(fit.parameters, inputs, noise)
             found = found + pull * (fit.parameters - centre)
             moved, momentum, square = direction(found, fit, None, frozen=False)
             away = moved + decay * (fit.parameters - centre)
-            return Fits(fit.parameters - rate * away, momentum, square, fit.steps + 1)
+            found, steps = fit.parameters - rate * away, fit.steps + 1
+            weight = (AVERAGED + 1) / (AVERAGED + steps)
+            average = average + weight * (found - average)
+            return Training(Fits(found, momentum, square, steps), average)
 
-        return jax.lax.fori_loop(0, n_iterations, step, fit)  # type: ignore[no-any-return]
+        return jax.lax.fori_loop(0, n_iterations, step, training)  # type: ignore[no-any-return]
 
-    return jax.vmap(one)(columns, fits, keys, centre)
+    return jax.vmap(one)(columns, training, keys, centre)
 
 
 def _fresh(columns: Columns, key: Any) -> tuple[Any, Any]:
@@ -182,23 +213,24 @@ def held_out_losses(
 @partial(compiled, static_argnums=(0, 1))
 def _held_out(network: Network, size: int, parameters: Any, columns: Columns, keys: Any) -> Any:
     def one(parameters: Any, columns: Columns, key: Any) -> Any:
-        inputs, noise = _points(columns, jax.random.uniform(key, (2,)), jnp.arange(size))
+        inputs, noise = _points(columns, jax.random.uniform(key, (2,)), jnp.arange(size), size)
         return jnp.mean(jnp.square(network.apply(parameters, inputs)[:, 0] - noise))
 
     return jax.vmap(one)(parameters, columns, keys)
 
 
-def _points(columns: Columns, start: Any, numbers: Any) -> tuple[Any, Any]:
+def _points(columns: Columns, start: Any, numbers: Any, total: Any) -> tuple[Any, Any]:
     """Points at which every row has times and noise that are spread evenly.
 
     Noise comes in pairs of opposite sign, as most of what a push owes to noise is odd in it.
-    `start` has shape (2,). `numbers`, of shape (n_points,), are places in the lattice.
+    `start` has shape (2,). `numbers`, of shape (n_points,), are places in the lattice; all rows
+    are seen in `total` of them.
     """
     steps = (LATTICE * (numbers // 2).astype(jnp.uint32)).astype(jnp.float32) / 2.0**32
     time, noise = (start[:, None] + steps) % 1
     time = jnp.minimum(1 + jnp.floor(time * N_STEPS), N_STEPS).astype(jnp.int32)
     noise = ndtri(jnp.clip(noise, FARTHEST, 1 - FARTHEST)) * (1 - 2 * (numbers % 2))
-    row = (jnp.arange(len(numbers)) * columns.n_rows) // len(numbers)
+    row = jnp.floor((numbers + 0.5) * (columns.n_rows / total)).astype(jnp.int32)
     return _inputs(columns.x[row], columns.parents[row], noise, time), noise
 
 
@@ -232,7 +264,9 @@ def bank_of(
         How many times `PIECE` points, with other times and noise, the push is the mean of.
     """
     centred = ghosts is not None
-    others = ghosts if centred else new
+    others = ghosts if ghosts is not None else new
+    if ghosts is not None:  # takes away what the chance of ghosts adds to the push
+        share = share / float(np.sqrt(1 + np.max(new.n_rows) / np.max(ghosts.n_rows)))
     with computing_in("float32"):
         return Bank(*_bank(network, centred, parameters, rows, new, others, share, keys, n_pieces))
 
@@ -253,14 +287,14 @@ def _bank(
 
     def one(parameters: Any, rows: Columns, new: Columns, ghosts: Columns, key: Any) -> Bank:
         starts = jax.random.uniform(key, (2, 2))
-        inputs, _ = _points(rows, starts[0], jnp.arange(size))
+        inputs, _ = _points(rows, starts[0], jnp.arange(size), size)
 
         def piece(number: Any, total: Any) -> Any:
             # new rows and ghosts get the same times and noise, most of which then cancels
-            numbers = number * PIECE + jnp.arange(PIECE)
-            push = _push(network, parameters, *_points(new, starts[1], numbers))
+            place = starts[1], number * PIECE + jnp.arange(PIECE), n_pieces * PIECE
+            push = _push(network, parameters, *_points(new, *place))
             if centred:
-                push = push - _push(network, parameters, *_points(ghosts, starts[1], numbers))
+                push = push - _push(network, parameters, *_points(ghosts, *place))
             return total + push
 
         push = jax.lax.fori_loop(0, n_pieces, piece, jnp.zeros_like(parameters)) / n_pieces

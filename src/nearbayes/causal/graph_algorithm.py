@@ -18,6 +18,7 @@ from scipy.special import ndtri
 from scipy.stats import qmc
 
 from nearbayes.causal.graph import CausalGraph
+from nearbayes.causal.interventions import Held
 from nearbayes.causal.mechanisms import Mechanism, Step
 from nearbayes.causal.variables import Variable
 from nearbayes.core.data import Blocks, Data, Rows
@@ -29,9 +30,8 @@ from nearbayes.core.tables import Table
 __all__ = ["GraphAlgorithm", "GraphModels"]
 
 Array = NDArray[np.float64]
-# The chance of ghosts adds to that of a block: with twice n and blocks of n/4, 6 % to the sd.
-FEWEST_GHOSTS, GHOSTS_PER_ROW = 100, 2
-N_NOISE = 64  # points of the noise over which predictions are averaged
+FEWEST_GHOSTS, GHOSTS_PER_ROW = 100, 0.5
+N_NOISE = 32  # points of the noise over which predictions are averaged
 HORIZON, BLOCK = 6.0, 0.25
 
 
@@ -177,7 +177,7 @@ class GraphAlgorithm(ChunkAlgorithm):
 
     def _ghosts(self, rows: Sequence[Array], models: GraphModels, streams: Streams) -> Array:
         """Rows that the last fit imagines at roots that it has seen."""
-        size = max(FEWEST_GHOSTS, GHOSTS_PER_ROW * models.weights.shape[1])
+        size = max(FEWEST_GHOSTS, int(GHOSTS_PER_ROW * models.weights.shape[1]))
         pairs = zip(rows, streams, strict=True)
         roots = [each[rng.integers(len(each), size=size)][:, self._roots] for each, rng in pairs]
         return self._imagined(models, np.stack(roots), streams)
@@ -271,7 +271,7 @@ class GraphAlgorithm(ChunkAlgorithm):
         rows = self._joined(roots, np.zeros((*roots.shape[:-1], len(self._effects))))
         noise = np.broadcast_to(noise, rows.shape)
         for k, node in enumerate(self.graph.nodes):
-            if self.graph.parents[node]:
+            if self.graph.parents[node] and not isinstance(change.get(node), Held):
                 mechanism, part = self._mechanism(node, models)
                 rows[..., k] = mechanism.sample(part, node, rows, noise[..., k])
             if node in change:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from functools import partial
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -12,10 +14,21 @@ from numpy.typing import NDArray
 from nearbayes.causal.graph import CausalGraph
 from nearbayes.causal.variables import Variable
 
-__all__ = ["Changes", "changes_of"]
+__all__ = ["Changes", "Held", "changes_of"]
 
 Array = NDArray[np.float64]
 Changes = Mapping[str, Callable[[Array], Array]]
+
+
+@dataclass(frozen=True)
+class Held:
+    """A node is set to a number or code, whatever it would have been."""
+
+    code: float
+
+    def __call__(self, values: Array) -> Array:
+        """The same value for all rows."""
+        return np.full(values.shape, self.code)
 
 
 def changes_of(
@@ -54,8 +67,8 @@ def changes_of(
     return found
 
 
-def _set(variable: Variable, value: Any) -> Callable[[Array], Array]:
-    """The same value for all rows."""
+def _set(variable: Variable, value: Any) -> Held:
+    """One value, checked."""
     if np.ndim(value) != 0:
         raise TypeError(
             f"do must have one value for {variable.name!r}, got {value!r:.60}: to change values "
@@ -63,8 +76,9 @@ def _set(variable: Variable, value: Any) -> Callable[[Array], Array]:
         )
     if variable.kind != "category" and isinstance(value, str | bytes):
         raise TypeError(f"do must have a number for {variable.name!r}, got {value!r}.")
-    code = float(variable.codes([value], "do")[0])
-    return lambda values: np.full(values.shape, code)
+    if variable.kind != "category" and isinstance(value, Real) and not np.isfinite(float(value)):
+        raise ValueError(f"do must have a finite number for {variable.name!r}, got {value!r}.")
+    return Held(float(variable.codes([value], "do")[0]))
 
 
 def _changed(variable: Variable, function: Callable[[Any], Any], values: Array) -> Array:
@@ -72,6 +86,11 @@ def _changed(variable: Variable, function: Callable[[Any], Any], values: Array) 
     found = np.asarray(function(variable.restored(values)))
     if found.ndim == 0:
         found = np.full(values.shape, found[()])
+    if found.dtype.kind == "f" and not np.isfinite(found).all():
+        raise ValueError(
+            f"the function of do for {variable.name!r} must return finite numbers, got NaN or "
+            "infinity for some values."
+        )
     if found.shape != values.shape:
         raise ValueError(
             f"the function of do for {variable.name!r} must return one value for each it is given, "

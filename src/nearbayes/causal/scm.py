@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from typing import Any
 
@@ -17,6 +18,7 @@ from nearbayes.causal.mechanisms import LearnedMechanism, Mechanism
 from nearbayes.causal.variables import Variable, read_rows, variables_of
 from nearbayes.core.data import Data
 from nearbayes.core.schedule import Schedule
+from nearbayes.execution.executors import ExecutorChoice
 from nearbayes.learners.smooth_trees import SmoothTreesClassifier, SmoothTreesRegressor
 
 __all__ = ["SCM", "example"]
@@ -36,7 +38,7 @@ class SCM(CausalModel):
         the others.
     noise : str or callable
         What is around a regressor's prediction; see `PosteriorRegressor`.
-    method, n_draws, n_refits, schedule, random_state, n_jobs, progress
+    method, n_draws, n_refits, schedule, random_state, n_jobs, progress, executor, checkpoint
         As in `DiffusionSCM`, with "anchored" and "ntkgp" for networks alone.
 
     Examples
@@ -65,6 +67,8 @@ class SCM(CausalModel):
         random_state: Any = None,
         n_jobs: int | None = None,
         progress: bool | None = None,
+        executor: ExecutorChoice = None,
+        checkpoint: str | os.PathLike[str] | None = None,
     ) -> None:
         self.graph = graph
         self.models = models
@@ -76,6 +80,8 @@ class SCM(CausalModel):
         self.random_state = random_state
         self.n_jobs = n_jobs
         self.progress = progress
+        self.executor = executor
+        self.checkpoint = checkpoint
 
     def _mechanisms(
         self, graph: CausalGraph, variables: Mapping[str, Variable]

@@ -177,6 +177,12 @@ class NetworkAlgorithm(ChunkAlgorithm):
         real = replace(data, y=statistics)
         return prepared._stopped(real, rng), real
 
+    def coded(self, data: Data) -> Data:
+        """Outcomes as the statistics that the loss is affine in."""
+        classes = self.classes if isinstance(self.outcomes, Classes) else None
+        y = np.asarray(data.y, dtype=np.float64) if classes is None else _codes(data.y, classes)
+        return replace(data, y=self.outcomes.statistics(y))
+
     def _stopped(self, data: Data, rng: Rng) -> Self:
         """Choose the number of passes and the noise by left-out rows."""
         found = self._looked(data, rng, self._refit_optimiser)

@@ -8,7 +8,6 @@ sense of the Bregman divergence of the loss, and fit the new rows.
 from __future__ import annotations
 
 import copy
-import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial, wraps
@@ -51,8 +50,9 @@ from nearbayes.neural.torch_losses import (
     outcomes_for,
     slopes_of,
 )
-from nearbayes.neural.torch_module import StackedModule, on_one_thread
+from nearbayes.neural.torch_module import StackedModule, on_one_thread, started_anew
 from nearbayes.neural.torch_training import Seeds, trained
+from nearbayes.telling import warn
 
 __all__ = ["TorchAlgorithm"]
 
@@ -199,6 +199,13 @@ class TorchAlgorithm(ChunkAlgorithm):
     def _loss(self) -> TorchLoss:
         return loss_for(self.outcomes)
 
+    def decisive_parts(self) -> dict[str, Any]:
+        """What decides the draws, for checkpoints: not the random parameters of a new module."""
+        if self.start == "given":
+            return vars(self)
+        module = started_anew(self.stacked.module, seed=0)
+        return {**vars(self), "stacked": replace(self.stacked, module=module)}
+
     # -- learned once ---------------------------------------------------------------------------
 
     @_single
@@ -222,6 +229,13 @@ class TorchAlgorithm(ChunkAlgorithm):
             _warn_of_equal_starts(stacked)
         real = replace(data, y=statistics)
         return prepared._stopped(real, rng), real
+
+    def coded(self, data: Data) -> Data:
+        """Outcomes as the statistics that the loss is affine in."""
+        classes = self.classes if isinstance(self.outcomes, Classes) else None
+        numbers = data.y if classes is None else class_codes(data.y, classes, "y")
+        y = np.asarray(numbers, dtype=None if classes is not None else np.float64)
+        return replace(data, y=self.outcomes.statistics(y))
 
     def _learned(self, data: Data) -> tuple[Outcomes, NDArray[Any] | None, Array]:
         """Outcomes with the units of y, the classes, and y as codes or numbers."""
@@ -487,11 +501,10 @@ def _matched(stacked: StackedModule, outcomes: Outcomes) -> tuple[StackedModule,
 def _warn_of_equal_starts(stacked: StackedModule) -> None:
     alike = stacked.alike()
     if alike:
-        warnings.warn(
+        warn(
             f"all draws start at the same values of {', '.join(alike[:5])}, as no "
             "reset_parameters of the module draws them: write one, or say start='given'.",
             UserWarning,
-            stacklevel=2,
         )
 
 

@@ -107,9 +107,7 @@ class StackedModule:
         return np.stack([self._start(int(seed)) for seed in seeds])
 
     def _start(self, seed: int) -> Array:
-        fresh = copy.deepcopy(self.module)
-        with with_seed(seed), torch.no_grad():
-            fresh.apply(_reset)
+        fresh = started_anew(self.module, seed)
         return _flat(each for each in fresh.parameters() if each.requires_grad)
 
     def alike(self) -> list[str]:
@@ -214,6 +212,14 @@ class Working:
 
 def _two_logits(outputs: Tensor) -> Tensor:
     return torch.cat([torch.zeros_like(outputs), outputs], dim=-1)
+
+
+def started_anew(module: nn.Module, seed: int) -> nn.Module:
+    """A copy of a module with parameters as its ``reset_parameters`` draw them."""
+    fresh = copy.deepcopy(module)
+    with with_seed(seed), torch.no_grad():
+        fresh.apply(_reset)
+    return fresh
 
 
 def _reset(module: nn.Module) -> None:
