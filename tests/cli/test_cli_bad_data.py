@@ -54,7 +54,7 @@ def test_wrong_bytes_far_into_a_file(tmp_path, capsys):
     refused(capsys, "fit", path, "--target", "y", says="set --encoding, for example to latin-1")
 
 
-@pytest.mark.parametrize("name", ["d.csv.gz", "d.parquet", "d.feather", "d.arrow"])
+@pytest.mark.parametrize("name", ["d.csv.gz", "d.parquet", "d.feather", "d.arrow", "d.xlsx"])
 def test_file_that_is_not_what_its_suffix_says(tmp_path, capsys, name):
     path = text_file(tmp_path, "a,b,y\n1,2,3\n", name)
     refused(capsys, "fit", path, "--target", "y", says=str(path))
@@ -73,10 +73,10 @@ def test_cut_off_gzip(tmp_path, capsys):
 
 
 def test_unknown_suffix_and_missing_file(tmp_path, capsys):
-    path = text_file(tmp_path, "a,b,y\n1,2,3\n", "data.xlsx")
-    refused(capsys, "fit", path, "--target", "y", says="got '.xlsx'")
+    path = text_file(tmp_path, "a,b,y\n1,2,3\n", "data.xls")
+    refused(capsys, "fit", path, "--target", "y", says="got '.xls'")
     refused(capsys, "fit", tmp_path / "no.csv", "--target", "y", says="does not exist")
-    refused(capsys, "fit", tmp_path, "--target", "y", says="does not exist")
+    refused(capsys, "fit", tmp_path, "--target", "y", says="is not a file")
 
 
 def test_delimiters(tmp_path, capsys, fit):
@@ -131,7 +131,7 @@ def test_task_that_does_not_fit_the_target(tmp_path, capsys):
 def test_too_few_rows(tmp_path, capsys):
     path = csv_of(tmp_path, table(n=15))
     refused(
-        capsys, "fit", path, "--target", "y", *QUICK, says="at least 20 training rows are needed"
+        capsys, "fit", path, "--target", "y", *QUICK, says="must have at least 20 training rows"
     )
 
 

@@ -76,8 +76,7 @@ def test_a_run_keeps_to_its_budget(tmp_path):
     assert run([*arguments, "--time-budget", f"{budget}s", "--quiet"]) == 0
     assert time.perf_counter() - started < 1.3 * budget + 3  # seconds to score and write
     model = nb.load(path)
-    assert 10 <= len(model.posterior_) <= 50
-    assert len(model.posterior_) == model.n_draws
+    assert 2 <= len(model.posterior_) <= model.n_draws <= 50  # fewer on a machine with other work
 
 
 def test_a_budget_that_is_too_short_is_said(tmp_path, capsys):
@@ -85,5 +84,6 @@ def test_a_budget_that_is_too_short_is_said(tmp_path, capsys):
     arguments = ["fit", str(data), "--target", "y", "-o", str(tmp_path / "m"), "--model", "linear"]
     assert run([*arguments, "--time-budget", "0.01", "--holdout", "0"]) == 0
     out = capsys.readouterr().out
-    assert "10 draws of 1 refits" in out
-    assert "the time budget is too short: the draws will take about" in out
+    assert "the time budget allows a first look only" in out
+    assert "the time budget is too short: two draws alone take about" in out
+    assert "the time budget allowed 2 of 6 draws" in out

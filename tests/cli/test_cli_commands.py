@@ -1,16 +1,19 @@
 """Commands: from a file to a model, predictions, importances, a report and a comparison."""
 
 import json
+import re
 import warnings
 
 import numpy as np
 import pandas as pd
+import polars as pl
 import pytest
-from cli_cases import QUICK, csv_of, fitted, table
+from cli_cases import QUICK, csv_of, fitted, refused, table
 
 import nearbayes as nb
 from nearbayes.cli import commands
 from nearbayes.cli.app import run
+from nearbayes.cli.errors import UsageError
 from nearbayes.cli.modelfile import ModelFile
 from nearbayes.cli.table_files import read_table
 
@@ -89,10 +92,33 @@ def test_explain_and_report(tmp_path, capsys, task):
         assert (mean <= upper + 1e-9).all()
         page = tmp_path / "page.html"
         written = answered(capsys, "report", path, "-o", page, "--title", "Our <data>", *rows)
-        assert written == {"output": str(page), "bytes": page.stat().st_size}
+        assert (written["output"], written["bytes"]) == (str(page), page.stat().st_size)
+        assert list(written["findings"])[:3] == ["quality", "doubt", "check"]
+        # the whole file holds the rows of the fit, the held-out rows do not
+        assert any("used to fit the model" in each for each in written["alerts"]) == bool(rows)
         html = page.read_text()
+        assert '<th scope="col">Line</th>' in html
+        assert "data.csv" in html
         assert "Our &lt;data&gt;" in html
         assert ("bagging" in html) == (not rows)
+
+
+def test_rows_of_a_report_are_named_by_id_or_line(tmp_path, capsys):
+    frame = table("classification").assign(who=[f"P{k:03}" for k in range(60)])
+    data = csv_of(tmp_path, frame)
+    path = fitted(data, tmp_path / "m.nearbayes", "--drop", "who")
+    answered(capsys, "report", path, "-o", tmp_path / "r.md")
+    text = (tmp_path / "r.md").read_text()
+    line, observed = re.search(r"^\| Line .*\n.*\n\| (\d+) \| (\w+)", text, re.MULTILINE).groups()
+    assert data.read_text().splitlines()[int(line) - 1].split(",")[3] == observed
+    assert "who (as you asked (--drop))" in text.replace("\\", "")
+    path = fitted(data, tmp_path / "m.nearbayes", "--id", "who")
+    answered(capsys, "report", path, "--format", "md", "-o", tmp_path / "r.md")
+    assert re.search(r"^\| who .*\n.*\n\| P\d{3} ", (tmp_path / "r.md").read_text(), re.MULTILINE)
+    page = tmp_path / "r.html"
+    refused(
+        capsys, "report", path, "--format", "md", "-o", page, says="an --output that ends in .m"
+    )
 
 
 def test_held_out_rows_are_needed(tmp_path, capsys):
@@ -110,7 +136,8 @@ def test_held_out_rows_come_back_as_they_were(tmp_path):
     frame.loc[0, "y"] = np.nan
     frame["moment"] = pd.date_range("2024-01-01", periods=60, freq="5h", tz="Asia/Tokyo")
     frame.to_parquet(tmp_path / "data.parquet")
-    made = ModelFile.read(fitted(tmp_path / "data.parquet", tmp_path / "m.nearbayes"))
+    data, output = tmp_path / "data.parquet", tmp_path / "m.nearbayes"
+    made = ModelFile.read(fitted(data, output, "--keep", "row"))
     whole = read_table(tmp_path / "data.parquet")
     X, y = made.schema.labelled(whole)
     X_held, y_held = made.schema.labelled(made.held_out)
@@ -152,7 +179,7 @@ def test_other_methods(tmp_path, method):
 def test_intervals_are_calibrated_unless_asked_not_to(tmp_path, capsys):
     data = csv_of(tmp_path, table())
     fit = ("fit", data, "--target", "y", "--model", "hist", "--draws", "3", "--refits", "1", "-o")
-    assert "simulated data sets" in answered(capsys, *fit, tmp_path / "a")["calibration"]
+    assert "data sets simulated" in answered(capsys, *fit, tmp_path / "a")["calibration"]
     assert answered(capsys, *fit, tmp_path / "b", "--no-calibration")["calibration"] is None
 
 
@@ -251,3 +278,18 @@ def test_demo_answers_with_all_its_steps(tmp_path, capsys, monkeypatch):
     assert list(found) == ["fit", "predict", "explain", "report"]
     assert len(pd.read_csv(tmp_path / "demo" / "predictions.csv")) == 20
     assert (tmp_path / "demo" / "report.html").stat().st_size == found["report"]["bytes"]
+
+
+@pytest.mark.parametrize("model", ["linear", "gp"])
+def test_a_fitted_file_predicts_rows_as_pandas_reads_them(tmp_path, model):
+    """Truth values, dates and gaps come as other types than the command line gave them."""
+    frame = table().assign(flag=["TRUE", "FALSE", ""] * 20, code=["1", "2", "x"] * 20)
+    data = csv_of(tmp_path, frame)
+    path = fitted(data, tmp_path / "m.nearbayes", "--model", model)
+    run(["predict", str(path), str(data), "-o", str(tmp_path / "p.csv"), "--quiet"])
+    expected = pd.read_csv(tmp_path / "p.csv")["prediction"]
+    loaded = nb.load(path)
+    np.testing.assert_allclose(loaded.predict(pd.read_csv(data)), expected, rtol=1e-9)
+    np.testing.assert_allclose(loaded.predict(pl.read_csv(data)), expected, rtol=1e-9)
+    with pytest.raises(UsageError, match="lacks columns that were used in training: 'colour'"):
+        loaded.predict(pd.read_csv(data).drop(columns="colour"))

@@ -18,9 +18,9 @@ PROGRAM = """
 import signal
 signal.signal(signal.SIGINT, signal.default_int_handler)
 from nearbayes.cli import commands, main
-from nearbayes.execution import executor
+from nearbayes.execution.work import Work
 
-fit, make = commands.fitted, executor._outcome
+fit, make = commands.fitted, Work.outcome
 
 def told(*task):
     drawn = make(*task)
@@ -31,7 +31,7 @@ def begun(*task):
     print("begun", flush=True)
     return fit(*task)
 
-commands.fitted, executor._outcome = begun, told
+commands.fitted, Work.outcome = begun, told
 main()
 """
 

@@ -9,8 +9,9 @@ from cli_cases import table
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nearbayes.cli.cells import as_dates, as_numbers, is_missing
+from nearbayes.cli.cells import as_numbers, is_missing
 from nearbayes.cli.column_kinds import Column
+from nearbayes.cli.date_styles import dates_in
 from nearbayes.cli.errors import UsageError
 from nearbayes.cli.schema import Schema
 
@@ -36,7 +37,7 @@ def test_words_for_missing():
 
 def test_dates_with_time_zones_are_in_utc():
     values = texts(["2024-01-01", "2024-01-01T23:30:00-05:00", "2024-01-01 10:00", "soon"])
-    dates = as_dates(values)
+    dates = dates_in(values)
     expected = ["2024-01-01 00:00", "2024-01-02 04:30", "2024-01-01 10:00", None]
     assert dates.equals(pd.to_datetime(pd.Series(expected)))
 
@@ -44,7 +45,10 @@ def test_dates_with_time_zones_are_in_utc():
 @pytest.mark.parametrize(
     ("values", "kind"),
     [
-        (range(50), "number"),
+        ([i * 7 % 50 for i in range(50)], "number"),
+        (range(50), "left out"),
+        (range(1, 51), "left out"),
+        (range(2, 52), "number"),
         ([*range(48), "a", "b"], "number"),
         ([*range(40), *"abcdefghij"], "category"),
         (pd.date_range("2024", periods=50).date, "date"),

@@ -9,7 +9,8 @@ from cli_cases import table, text_file
 
 from nearbayes.cli.errors import UsageError
 from nearbayes.cli.schema import Schema
-from nearbayes.cli.table_files import harmless, read_table, write_table
+from nearbayes.cli.table_files import read_table
+from nearbayes.cli.table_writing import harmless, write_table
 
 HOSTILE = ["=1+1", "+1+1", "-1+1", "@SUM(1)", "\t=1", "\r=1", "\n=1"]
 
@@ -101,3 +102,55 @@ def test_classes_that_are_numbers_stay_as_they_are(number):
 def test_unknown_format_is_not_written(tmp_path):
     with pytest.raises(UsageError, match=r"use \.csv"):
         write_table(table(), tmp_path / "o.pickle")
+
+
+def test_a_first_line_of_numbers_is_no_header(tmp_path):
+    path = text_file(tmp_path, "1.5,2,3\n2.5,3,4\n")
+    with pytest.raises(UsageError, match="numbers in its first line"):
+        read_table(path)
+    frame = read_table(path, header=False)
+    assert frame.to_dict("list") == {
+        "column 1": ["1.5", "2.5"],
+        "column 2": ["2", "3"],
+        "column 3": ["3", "4"],
+    }
+
+
+@pytest.mark.parametrize("names", ["0,1,2", "name,1960,1961,1962", "1990,1991,1992", ",0,y"])
+def test_numbers_that_are_names_are_a_header(tmp_path, names):
+    read_table(text_file(tmp_path, f"{names}\n" + ",".join("1" for _ in names.split(",")) + "\n"))
+
+
+def test_spaces_separate_where_nothing_else_does(tmp_path):
+    frame = read_table(text_file(tmp_path, "'a'   b  'y'\n 1 2    3\n4 5 6\n"))
+    assert frame.to_dict("list") == {"a": ["1", "4"], "b": ["2", "5"], "y": ["3", "6"]}
+    assert len(read_table(text_file(tmp_path, "a b,y\n1 2,3\n")).columns) == 2
+
+
+@pytest.mark.parametrize("kind", ["bz2", "xz", "gz"])
+def test_compressed_files(tmp_path, kind):
+    table().to_csv(tmp_path / f"d.csv.{kind}", index=False)
+    assert len(read_table(tmp_path / f"d.csv.{kind}")) == 60
+    (tmp_path / f"damaged.csv.{kind}").write_bytes(b"a,b\n1,2\n")
+    with pytest.raises(UsageError, match="cannot be read as a table"):
+        read_table(tmp_path / f"damaged.csv.{kind}")
+
+
+def test_stata_files(tmp_path):
+    frame = table().assign(group=pd.Categorical(["a", "b"] * 30)).fillna({"x": 0.0})
+    frame.to_stata(tmp_path / "d.dta", write_index=False)
+    found = read_table(tmp_path / "d.dta")
+    assert found["group"].tolist() == ["a", "b"] * 30
+    (tmp_path / "damaged.dta").write_bytes(b"<stata_dta>" + bytes(100))
+    with pytest.raises(UsageError, match="cannot be read as a dta file"):
+        read_table(tmp_path / "damaged.dta")
+
+
+def test_other_formats_are_refused_with_a_way_out(tmp_path):
+    with pytest.raises(UsageError, match="save it as CSV, in Python with scipy"):
+        read_table(text_file(tmp_path, "@relation a", "d.arff"))
+
+
+def test_bytes_written_as_text_are_text(tmp_path):
+    frame = read_table(text_file(tmp_path, "a,y\nb'good',1\nb'bad',2\n,3\n"))
+    assert frame["a"].dropna().tolist() == ["good", "bad"]

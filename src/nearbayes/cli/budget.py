@@ -12,10 +12,19 @@ from dataclasses import dataclass
 
 from nearbayes.cli.errors import UsageError
 
-__all__ = ["USUAL_DRAWS", "Plan", "plan_draws", "plan_simulations", "seconds_of"]
+__all__ = [
+    "FEWEST_DRAWS",
+    "RESERVE",
+    "SHARE_OF_DRAWS",
+    "USUAL_DRAWS",
+    "Plan",
+    "plan_draws",
+    "plan_simulations",
+    "seconds_of",
+]
 
 SHARE_OF_DRAWS = 0.4  # share of the time; the rest is for simulated data sets
-RESERVE = 0.08  # for reading, scoring and writing
+RESERVE = 0.12  # for scoring and writing
 USUAL_DRAWS, FEWEST_DRAWS = 50, 10
 # Simulated sets use the time that is left. Six are enough; more make the calibration factor more
 # precise, up to the point where the error of the draws themselves dominates.
@@ -87,8 +96,12 @@ def plan_draws(
     return Plan(draws if asked is not None else max(FEWEST_DRAWS, int(fits / costs[0])), 1)
 
 
-def plan_simulations(left: float, per_draw: float, jobs: int, draws: int) -> int:
+def plan_simulations(
+    left: float, per_draw: float, jobs: int, draws: int, start: float = 0.0
+) -> int:
     """Number of simulated data sets that the time allows: 2 to 24, or 0 if fewer than 2.
+
+    Each takes `start` seconds before its draws, as the real data did.
 
     Examples
     --------
@@ -97,7 +110,7 @@ def plan_simulations(left: float, per_draw: float, jobs: int, draws: int) -> int
     >>> plan_simulations(100, per_draw=10.0, jobs=2, draws=50)
     0
     """
-    per_set = max(per_draw * min(DRAWS_PER_SET, draws), 1e-6)
+    per_set = max(start + per_draw * min(DRAWS_PER_SET, draws), 1e-6)
     in_turn = int(max(left, 0.0) * (1 - RESERVE) / per_set)  # sets that one process has time for
     sets = min(MOST_SETS, in_turn * jobs)
     return sets if sets >= 2 else 0

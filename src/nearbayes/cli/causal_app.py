@@ -1,4 +1,7 @@
-"""Causal app: ``nearbayes causal``, its commands and their options."""
+"""Causal app: ``nearbayes causal``, its commands and their options.
+
+What does the work is imported when a command runs, so that help comes at once.
+"""
 
 from __future__ import annotations
 
@@ -7,12 +10,8 @@ from typing import Annotated
 
 import typer
 
-from nearbayes.cli import causal_commands as commands
-from nearbayes.cli.causal_commands import CausalModelName, CausalOptions
-from nearbayes.cli.edges import graph_of
+from nearbayes.cli.choices import CausalModelName, Method
 from nearbayes.cli.parameters import DataFile, Delimiter, Encoding, Jobs, Seed
-from nearbayes.cli.table_files import read_table
-from nearbayes.estimators.face import Method
 
 __all__ = ["causal"]
 
@@ -60,8 +59,12 @@ def fit(
     encoding: Encoding = "utf-8-sig",
 ) -> None:
     """Fit a causal model of the columns of a file, and save it."""
+    from nearbayes.cli import causal_commands as commands
+    from nearbayes.cli.edges import graph_of
+    from nearbayes.cli.table_files import read_table
+
     edges = graph_of(graph)
-    asked = CausalOptions(
+    asked = commands.CausalOptions(
         model, draws, refits, method, tuple(category or ()), drop_missing, seed, jobs
     )
     frame = read_table(data, delimiter=delimiter, encoding=encoding)
@@ -87,6 +90,8 @@ def query(
     coverage: Coverage = 0.9,
 ) -> None:
     """Show the effect of an intervention on a node, with intervals."""
+    from nearbayes.cli import causal_commands as commands
+
     speaker = context.obj.speaker
     asked = (outcome, do, versus or [], given or [], coverage)
     speaker.result(commands.query(model, *asked, speaker))
@@ -105,6 +110,9 @@ def counterfactual(
     encoding: Encoding = "utf-8-sig",
 ) -> None:
     """Write what a node would have been in the rows of a file, had something been done."""
+    from nearbayes.cli import causal_commands as commands
+    from nearbayes.cli.table_files import read_table
+
     frame = read_table(data, delimiter=delimiter, encoding=encoding)
     speaker = context.obj.speaker
     asked = (outcome, do, coverage, output)
@@ -121,5 +129,7 @@ def report(
     title: Annotated[str | None, typer.Option(help="Heading of the page.")] = None,
 ) -> None:
     """Write a report: the graph, and effects with intervals, as one HTML page."""
+    from nearbayes.cli import causal_commands as commands
+
     speaker = context.obj.speaker
     speaker.result(commands.report(model, output, title, speaker))

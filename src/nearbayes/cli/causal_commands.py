@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -16,20 +16,19 @@ from nearbayes import report as report_of
 from nearbayes.causal.causal_model import CausalModel
 from nearbayes.causal.graph import CausalGraph
 from nearbayes.causal.variables import variables_of
+from nearbayes.cli.choices import CausalModelName, Method
 from nearbayes.cli.console import Speaker
 from nearbayes.cli.errors import Stopped, UsageError
 from nearbayes.cli.node_columns import new_rows, nodes_of, treated
-from nearbayes.cli.outputs import check_output
+from nearbayes.cli.outputs import check_output, writing
 from nearbayes.cli.questions import Condition, Intervention, check_outcome
-from nearbayes.cli.table_files import check_table_output, write_table
+from nearbayes.cli.table_writing import check_table_output, write_table
 from nearbayes.draws.functional import Functional
-from nearbayes.estimators.face import Method
 from nearbayes.execution.progress import in_words
 from nearbayes.files import FileRefused, describe
 from nearbayes.files.causal_file import CAUSAL_KINDS
 
 __all__ = [
-    "CausalModelName",
     "CausalOptions",
     "counterfactual",
     "fit",
@@ -38,7 +37,6 @@ __all__ = [
     "stop_if_stopped",
 ]
 
-CausalModelName = Literal["blend", "linear", "diffusion"]
 FEWEST_ROWS = 20
 Result = dict[str, Any]
 
@@ -94,7 +92,8 @@ def fit(
     note = f"; {dropped} rows with missing values left out" if dropped else ""
     speaker.table(f"{len(rows)} rows{note}", treated(graph, variables))
     model = options.causal_model(graph, speaker.progress).fit(rows)
-    model.save(output)
+    with writing(output):
+        model.save(output)
     found = _summary(model, output, dropped)
     for line in _summary_lines(model, found):
         speaker.say(line)
@@ -298,7 +297,9 @@ def report(path: Path, output: Path, title: str | None, speaker: Speaker) -> Res
     """Write the page about a causal model."""
     check_output(output)
     model = read_causal(path)
-    page = report_of.write(report_of.causal_contents(model, title=title), output)
+    contents = report_of.causal_contents(model, title=title)
+    with writing(output):
+        page = report_of.write(contents, output)
     size = page.stat().st_size
     speaker.say(f"report written to {page} ({size / 1e6:.2f} MB)")
     return {"output": str(page), "bytes": size}

@@ -17,9 +17,10 @@ from sklearn.base import clone
 from sklearn.model_selection import KFold, StratifiedKFold
 
 import nearbayes as nb
+from nearbayes.cli.choices import ModelName, Task
 from nearbayes.cli.errors import UsageError
-from nearbayes.cli.models import ModelName, as_numbers, make_estimator
-from nearbayes.cli.schema import Schema, Task
+from nearbayes.cli.models import as_numbers, for_model, make_estimator
+from nearbayes.cli.schema import Schema
 from nearbayes.execution.progress import show_progress
 
 __all__ = ["Comparison", "compare"]
@@ -75,6 +76,7 @@ def compare(
     jobs: int,
     seed: int,
     progress: bool | None = None,
+    executor: str | None = None,
 ) -> Comparison:
     """Compare methods by cross-validation.
 
@@ -88,14 +90,17 @@ def compare(
     frame : DataFrame
     schema : Schema
     model : str
-        One of `nearbayes.cli.models.ModelName`.
+        One of `nearbayes.cli.choices.ModelName`.
     draws, folds, jobs, seed : int
     progress : bool, optional
         Whether to show a progress bar; None shows it on a terminal.
+    executor : str, optional
+        Where draws are made; see `nearbayes.PosteriorClassifier`.
     """
-    X, y = schema.labelled(frame)
+    X, y = for_model(schema, model, schema.usable(frame)).labelled(frame)
     cuts = _cuts(schema, X, y, folds, seed)
-    run = {"n_draws": draws, "n_jobs": jobs, "random_state": seed, "progress": False}
+    run: dict[str, Any] = {"n_draws": draws, "n_jobs": jobs, "random_state": seed}
+    run |= {"progress": False, "executor": executor}
     methods = {**_own(schema.task, run), **_peers(schema.task, seed)}
     parts: dict[str, list[Scores]] = {name: [] for name in methods}
     seconds, failed = dict.fromkeys(methods, 0.0), dict[str, str]()

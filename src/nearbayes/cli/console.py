@@ -49,8 +49,9 @@ class Speaker:
         if self.silent:
             return
         table = Table(title=_text(title), title_justify="left")
-        for number, name in enumerate(columns):
-            table.add_column(_text(name), justify="right" if number else "left")
+        for name, cells in columns.items():
+            counts = any(isinstance(cell, int | float) for cell in cells)
+            table.add_column(_text(name), justify="right" if counts else "left")
         for row in zip(*columns.values(), strict=True):
             table.add_row(*(_text(_shown(cell)) for cell in row))
         Console().print(table)

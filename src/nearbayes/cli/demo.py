@@ -8,6 +8,8 @@ import numpy as np
 import pandas as pd
 from sklearn.datasets import load_breast_cancer
 
+from nearbayes.files.atomic import replacing
+
 __all__ = ["write_demo_data"]
 
 NEW_ROWS = 20
@@ -21,6 +23,10 @@ def write_demo_data(folder: Path) -> tuple[Path, Path]:
     frame["tumour"] = source.target_names[source.target]
     frame = frame.iloc[np.random.default_rng(0).permutation(len(frame))]
     data, new = folder / "tumours.csv", folder / "new_tumours.csv"
-    frame.iloc[NEW_ROWS:].to_csv(data, index=False)
-    frame.iloc[:NEW_ROWS].drop(columns="tumour").to_csv(new, index=False)
+    for path, rows in (
+        (data, frame.iloc[NEW_ROWS:]),
+        (new, frame.iloc[:NEW_ROWS].drop(columns="tumour")),
+    ):
+        with replacing(path) as draft:
+            rows.to_csv(draft, index=False)
     return data, new

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-__all__ = ["FAILED", "MISUSED", "Stopped", "UsageError"]
+__all__ = ["FAILED", "MISUSED", "Stopped", "UsageError", "missing"]
 
+NEEDED = {"typer", "pandas", "jinja2", "skops", "pyarrow"}
 FAILED, MISUSED = 1, 2  # exit codes: failure; wrong usage
 
 
@@ -13,3 +14,10 @@ class UsageError(Exception):
 
 class Stopped(Exception):  # noqa: N818 - stopping on purpose is not an error
     """The user pressed Ctrl-C; finished draws are kept."""
+
+
+def missing(error: BaseException) -> str:
+    """What to install, if an error says that a package of the command line is missing."""
+    if isinstance(error, ModuleNotFoundError) and error.name in NEEDED:
+        return f"the command line needs {error.name}: pip install 'nearbayes[cli]'"
+    return ""

@@ -30,7 +30,7 @@ def explain(made: ModelFile, frame: pd.DataFrame | None, coverage: float) -> dic
             f"--coverage must be one of {', '.join(map(str, LEVELS))}, got {coverage}."
         )
     X, y = rows_to_look_at(made, frame)
-    held = HeldOut.of(made.model, X, y, np.random.default_rng(0), None, len(X))
+    held = HeldOut.unpredicted(made.model, X, y)
     found = importance(held, np.random.default_rng(0))
     if found is None:
         raise UsageError(

@@ -4,87 +4,41 @@ from __future__ import annotations
 
 import hashlib
 import time
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from datetime import date
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-import joblib
-import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 from sklearn.base import clone
-from sklearn.model_selection import train_test_split
 
 import nearbayes as nb
-from nearbayes.cli.budget import USUAL_DRAWS, plan_draws, plan_simulations
+from nearbayes.cli.budget import (
+    RESERVE,
+    SHARE_OF_DRAWS,
+    USUAL_DRAWS,
+    plan_simulations,
+)
 from nearbayes.cli.errors import UsageError
+from nearbayes.cli.fit_verdict import diagnosis_of_fit
+from nearbayes.cli.fit_work import Options, Say, Work
+from nearbayes.cli.kept_beside import KeptBeside, kept_beside
 from nearbayes.cli.modelfile import ModelFile, settings_of
-from nearbayes.cli.models import ModelName, make_estimator
-from nearbayes.cli.outputs import check_output
-from nearbayes.cli.schema import Schema, Task
-from nearbayes.core.engine import refit_work
-from nearbayes.core.paths import Martingale
-from nearbayes.estimators.face import Method
-from nearbayes.execution.executor import timed_on_one_thread
-from nearbayes.execution.progress import in_words
-from nearbayes.fits.adapters import fitting_of
+from nearbayes.cli.models import for_model, make_estimator
+from nearbayes.cli.outputs import check_output, writing
+from nearbayes.cli.planning import plan_work
+from nearbayes.cli.schema import Schema
+from nearbayes.cli.splitting import split_rows
+from nearbayes.estimators.calibration import simulation_plan
+from nearbayes.execution.deadline import end_by
+from nearbayes.execution.interrupts import Stop, stoppable
+from nearbayes.execution.progress import followed_by
+from nearbayes.execution.stores import within
 
-__all__ = ["Options", "fit"]
+__all__ = ["fingerprint", "fit"]
 
 DRAWS_OF_BAGGING = 20
 FEWEST_ROWS = 20
-Say = Callable[[str], None]
-
-
-@dataclass(frozen=True)
-class Options:
-    """Options of a fit; None lets the library or the time budget choose."""
-
-    target: str
-    task: Task | None = None
-    model: ModelName = "blend"
-    draws: int | None = None
-    refits: int | None = None
-    method: Method = "martingale"
-    holdout: float = 0.2
-    seed: int = 0
-    jobs: int = 1
-    calibration: bool = True
-    budget: float | None = None
-
-    def __post_init__(self) -> None:
-        if not 0 <= self.holdout < 1:
-            raise UsageError(f"--holdout must be at least 0 and less than 1, got {self.holdout}.")
-
-    @property
-    def processes(self) -> int:
-        """Number of processes that run at a time."""
-        return int(joblib.effective_n_jobs(self.jobs))
-
-    @property
-    def lasting(self) -> dict[str, Any]:
-        """Options that must stay the same to resume a stopped fit; jobs and time may differ."""
-        names = ("target", "task", "model", "refits", "method", "holdout", "seed")
-        return {name: getattr(self, name) for name in names}
-
-
-@dataclass(frozen=True)
-class _Work:
-    """Training rows, options, and the time that is left."""
-
-    X: pd.DataFrame
-    y: NDArray[Any]
-    options: Options
-    say: Say
-    started: float = field(default_factory=time.perf_counter)
-
-    @property
-    def seconds_left(self) -> float:
-        """Seconds until the budget is used up."""
-        budget = np.inf if self.options.budget is None else self.options.budget
-        return budget - (time.perf_counter() - self.started)
 
 
 def fit(
@@ -106,61 +60,78 @@ def fit(
         Whether to show progress bars; None shows them on a terminal.
     """
     check_output(output)
-    train, held_out = _split(frame, schema, options)
-    work = _Work(*schema.labelled(train), options, say)
+    train, held_out, words = split_rows(frame, schema, options.holdout, options.seed)
+    if words:
+        say(words)
+    schema = for_model(schema, options.model, train)
+    work = Work(*schema.labelled(train), options, say)
     if len(work.y) < FEWEST_ROWS:
-        raise UsageError(f"at least {FEWEST_ROWS} training rows are needed, got {len(work.y)}.")
-    settings = {**options.lasting, "data": _fingerprint(train), "rows": len(work.y)}
-    model = _posterior(options, schema.task, len(work.y), progress)
-    earlier = _earlier(output, settings)
-    if earlier is not None:
-        _take_up(model, earlier, options)
-        say(f"resuming from {len(model.posterior_)} draws in {output}")
-    elif options.budget is not None:
-        _plan(model, work)
-    model.fit(work.X, work.y).set_params(warm_start=False)
+        more = ", or hold out none with --holdout 0" if held_out is not None else ""
+        raise UsageError(
+            f"the file must have at least {FEWEST_ROWS} training rows, got {len(work.y)}: add rows"
+            f"{more}."
+        )
+    settings = {**options.lasting, "data": fingerprint(train), "rows": len(work.y)}
+    model = _posterior(options, schema, len(work.y), progress)
     rows = None if held_out is None else schema.labelled(held_out)[0]
-    stopped, bagging = _calibrated_and_compared(model, rows, work)
-    settings |= {"n_refits": model.n_refits, "stopped": stopped}
-    made = ModelFile(model, schema, settings, held_out, bagging)
-    made.write(output, simulated=options.budget is None)
+    with stoppable() as stop, kept_beside(output, settings, say, options.checkpoint) as kept:
+        _begin(model, work, output, settings, kept)
+        _draw(model, work)
+        stopped, bagging = _calibrated_and_compared(model, rows, work, stop)
+        diagnosis = None
+        if not stopped and not options.quick:
+            diagnosis = diagnosis_of_fit(model, work.X, work.y, work.seconds_left, say)
+        seconds = {"all": work.seconds_spent}
+        settings |= {
+            "n_refits": model.n_refits,
+            "stopped": stopped,
+            "seconds": seconds,
+            **_source(frame),
+        }
+        made = ModelFile(model, schema, settings, held_out, bagging, diagnosis)
+        with writing(output, kept.words):
+            made.write(output, simulated=options.budget is None)
+        if not stopped:
+            kept.clear()
     return made
 
 
-def _split(
-    frame: pd.DataFrame, schema: Schema, options: Options
-) -> tuple[pd.DataFrame, pd.DataFrame | None]:
-    """Split at random into training and held-out rows, with all classes in both."""
-    rows = schema.usable(frame)
-    if options.holdout == 0:
-        return rows, None
-    try:
-        train, held_out = train_test_split(
-            np.arange(len(rows)),
-            test_size=options.holdout,
-            random_state=options.seed,
-            stratify=schema.outcomes(rows) if schema.classes else None,
-        )
-    except ValueError as error:
-        raise UsageError(
-            f"--holdout {options.holdout} of {len(rows)} rows leaves too few rows on one side: "
-            "choose another share, or 0 to hold out none."
-        ) from error
-    return rows.iloc[np.sort(train)], rows.iloc[np.sort(held_out)]
+def _begin(
+    model: Any, work: Work, output: Path, settings: dict[str, Any], kept: KeptBeside
+) -> None:
+    """Resume a fit that was stopped or killed, or plan a new one."""
+    model.set_params(checkpoint=kept.place)
+    earlier, plan = _earlier(output, settings), kept.plan()
+    if plan is not None:
+        draws = plan["n_draws"] if work.options.draws is None else work.options.draws
+        model.set_params(n_draws=draws, n_refits=plan["n_refits"])
+    if earlier is not None:
+        _take_up(model, earlier, work.options)
+        work.say(f"resuming from {len(model.posterior_)} draws in {output}")
+    elif plan is not None:
+        work.say(f"resuming from what is kept in {kept.place}")
+    elif work.options.budget is not None:
+        plan_work(model, work)
+    kept.note_plan({"n_draws": model.n_draws, "n_refits": model.n_refits})
 
 
-def _posterior(options: Options, task: Task, n_rows: int, progress: bool | None) -> Any:
-    kind = nb.PosteriorClassifier if task == "classification" else nb.PosteriorRegressor
-    return kind(
-        make_estimator(options.model, task, n_rows),
-        n_draws=USUAL_DRAWS if options.draws is None else options.draws,
-        n_refits=options.refits,
-        method=options.method,
-        calibration=None,  # done later, when the time of a draw is known
-        n_jobs=options.jobs,
-        random_state=options.seed,
-        progress=progress,
-    )
+def _posterior(options: Options, schema: Schema, n_rows: int, progress: bool | None) -> Any:
+    settings: dict[str, Any] = {
+        "n_draws": "quick" if options.quick else options.draws or USUAL_DRAWS,
+        "n_refits": options.refits,
+        "method": options.method,
+        "calibration": None,  # done later, when the time of a draw is known
+        "n_jobs": options.jobs,
+        "executor": options.executor,
+        "random_state": options.seed,
+        "progress": progress,
+    }
+    estimator = make_estimator(options.model, schema.task, n_rows, schema.outcome)
+    if schema.task == "classification":
+        if options.noise is not None:
+            raise UsageError("--noise is for numeric targets, but the target holds classes.")
+        return nb.PosteriorClassifier(estimator, **settings)
+    return nb.PosteriorRegressor(estimator, noise=options.noise or "auto", **settings)
 
 
 def _take_up(model: Any, earlier: ModelFile, options: Options) -> None:
@@ -170,37 +141,21 @@ def _take_up(model: Any, earlier: ModelFile, options: Options) -> None:
     model.posterior_ = earlier.model.posterior_
 
 
-def _plan(model: Any, work: _Work) -> None:
-    """Set the draws and refits of the model that the time allows."""
-    options = work.options
-    codes = np.unique(work.y, return_inverse=True)[1] if work.y.dtype.kind == "U" else work.y
-    _, seconds = timed_on_one_thread(lambda: clone(model.estimator).fit(work.X, codes))
-    costs = _costs(model.estimator, len(work.y), options)
-    plan = plan_draws(
-        work.seconds_left, seconds, options.processes, options.draws, costs, options.calibration
-    )
-    model.set_params(n_draws=plan.draws)
-    if options.method == "martingale":
-        model.set_params(n_refits=plan.refits)
-    work.say(f"one fit takes {seconds:.2g} s: {plan.draws} draws of {plan.refits} refits")
-    needed = seconds * plan.draws * costs[plan.refits - 1] / options.processes
-    if needed > work.seconds_left:
-        work.say(f"the time budget is too short: the draws will take about {in_words(needed)}")
-
-
-def _costs(estimator: Any, n: int, options: Options) -> list[float]:
-    """Cost of a draw with 1, 2, ... refits, in units of the first fit."""
-    if options.method != "martingale":
-        return [1.0]
-    fitting = fitting_of(estimator, {})
-    traits = fitting.traits
-    most = len(traits.schedule(options.refits).blocks(n))
-    plans = [traits.schedule(refits).blocks(n) for refits in range(1, most + 1)]
-    return [refit_work(traits, n, Martingale(None, blocks)) for blocks in plans]
+def _draw(model: Any, work: Work) -> None:
+    """Make the draws; with a time budget, those that it allows."""
+    share = SHARE_OF_DRAWS if work.calibrates else 1 - RESERVE
+    sets, draws = simulation_plan(50)
+    follows = sets * draws / 50 if work.calibrates else 0.0
+    with end_by(share * work.seconds_left), followed_by("calibration", follows):
+        model.fit(work.X, work.y).set_params(warm_start=False)
+    source = model.posterior_.provenance
+    made = len(model.posterior_) + len(model.posterior_.failed)
+    if made < source.n_draws and not source.interrupted:
+        work.say(f"the time budget allowed {made} of {source.n_draws} draws")
 
 
 def _calibrated_and_compared(
-    model: Any, rows: pd.DataFrame | None, work: _Work
+    model: Any, rows: pd.DataFrame | None, work: Work, stop: Stop
 ) -> tuple[bool, Any]:
     """Calibrate intervals and fit bagging for comparison, unless the user presses Ctrl-C.
 
@@ -213,55 +168,71 @@ def _calibrated_and_compared(
         return True, None
     try:
         _calibrate(model, work)
-        bagging = None if rows is None else _bagging(model, rows, work)
+        needless = rows is None or stop.asked or work.options.quick
+        bagging = None if needless else _bagging(model, rows, work)
     except KeyboardInterrupt:
+        stop.shield()  # the file is written before anything else is heard
+        return True, None
+    if stop.asked:
         return True, None
     if bagging is not None and bagging.posterior_.provenance.interrupted:
         return True, None
     return False, bagging
 
 
-def _calibrate(model: Any, work: _Work) -> None:
+def _calibrate(model: Any, work: Work) -> None:
     """Calibrate intervals if the learner needs it and there is time."""
     posterior = model.posterior_
     flexible = posterior.chunks.traits.calibrate
-    if not work.options.calibration or not flexible or len(posterior) < 2:
+    if not work.calibrates or not flexible or len(posterior) < 2:
         return
-    sets = None
+    sets, left = None, 0.0
     if work.options.budget is not None:
         per_draw = posterior.provenance.seconds["per_draw"]
         jobs = work.options.processes
         left = work.seconds_left - _bagging_seconds(model, work) - _writing_seconds(model)
-        sets = plan_simulations(left, per_draw, jobs, len(posterior))
+        in_turn = per_draw * len(posterior) / jobs
+        start = max(posterior.provenance.seconds["total"] - in_turn, 0.0)
+        sets = plan_simulations(left, per_draw, jobs, len(posterior), start)
     if sets == 0:
         work.say("no time left to calibrate the intervals: they may be too narrow")
         return
-    model.calibrate(work.X, work.y, n_sets=sets)
+    with end_by(left if sets else None):
+        model.calibrate(work.X, work.y, n_sets=sets)
 
 
-def _bagging(model: Any, rows: pd.DataFrame, work: _Work) -> Any:
+def _bagging(model: Any, rows: pd.DataFrame, work: Work) -> Any:
     """Bagging of the same model for comparison; None if there is no time for it."""
-    if _bagging_seconds(model, work) > work.seconds_left:
+    reserve = RESERVE * (work.options.budget or 0.0)
+    if _bagging_seconds(model, work) > work.seconds_left - reserve:
         return None
     draws = min(DRAWS_OF_BAGGING, len(model.posterior_))
-    bagging = clone(model).set_params(method="bootstrap", n_draws=draws)
+    bagging = clone(model).set_params(
+        method="bootstrap", n_draws=draws, checkpoint=within(model.checkpoint, "bagging")
+    )
     return bagging.fit(work.X, work.y, predict_on=rows)
 
 
-def _bagging_seconds(model: Any, work: _Work) -> float:
+def _bagging_seconds(model: Any, work: Work) -> float:
     """Expected seconds of bagging: one fit per draw."""
     draws = min(DRAWS_OF_BAGGING, len(model.posterior_))
     return float(draws * model.posterior_.provenance.seconds["first_fit"] / work.options.processes)
 
 
 def _writing_seconds(model: Any) -> float:
-    """Expected seconds to write the model, measured on two draws."""
-    with TemporaryDirectory() as folder:
-        started = time.perf_counter()
-        model.save(Path(folder) / "two.nearbayes", thin=2)
-        sets = model.posterior_.truths
-        n_models = len(model.posterior_) + (0 if sets is None else sum(map(len, sets.draws)))
-        return (time.perf_counter() - started) * n_models / 2
+    """Expected seconds to write the model, measured on two draws and on four."""
+
+    def seconds(draws: int) -> float:
+        with TemporaryDirectory() as folder:
+            started = time.perf_counter()
+            model.save(Path(folder) / "some.nearbayes", thin=draws)
+            return time.perf_counter() - started
+
+    seconds(2)  # the first time, libraries are loaded
+    two, four = seconds(2), seconds(4)
+    sets = model.posterior_.truths
+    n_models = len(model.posterior_) + (0 if sets is None else sum(map(len, sets.draws)))
+    return two + max(four - two, 0.0) / 2 * n_models
 
 
 def _earlier(output: Path, settings: dict[str, Any]) -> ModelFile | None:
@@ -278,7 +249,14 @@ def _earlier(output: Path, settings: dict[str, Any]) -> ModelFile | None:
     return ModelFile.read(output) if found.get("stopped") and same else None
 
 
-def _fingerprint(frame: pd.DataFrame) -> str:
+def _source(frame: pd.DataFrame) -> dict[str, Any]:
+    """Where rows came from and when, for reports."""
+    known = {name: frame.attrs[name] for name in ("file", "has_lines") if name in frame.attrs}
+    return {**known, "date": date.today().isoformat()}
+
+
+def fingerprint(frame: pd.DataFrame) -> str:
+    """Hash of the rows of a file, as they were read."""
     rows = pd.util.hash_pandas_object(frame.astype(str), index=False)
     names = "\n".join(frame.columns).encode()
     return hashlib.sha256(names + rows.to_numpy().tobytes()).hexdigest()

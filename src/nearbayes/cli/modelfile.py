@@ -20,6 +20,7 @@ from nearbayes.files.causal_file import CAUSAL_KINDS
 
 __all__ = ["ModelFile", "settings_of"]
 
+PLACE = "__place__"  # of a held-out row in its file
 ABOUT, HELD_OUT, BAGGING = "about.json", "held_out.csv", "bagging.nearbayes"
 
 
@@ -38,6 +39,8 @@ class ModelFile:
         Rows of the data file that were not used in the fit.
     bagging : PosteriorClassifier or PosteriorRegressor or None
         Bagging of the same model, stored as predictions at the held-out rows.
+    diagnosis : dict or None
+        What `Diagnosis.to_dict` gave with the training rows.
     """
 
     model: Any
@@ -45,6 +48,7 @@ class ModelFile:
     settings: dict[str, Any]
     held_out: pd.DataFrame | None = None
     bagging: Any = None
+    diagnosis: dict[str, Any] | None = None
 
     def write(self, path: Path, simulated: bool = True) -> Path:
         """Write everything to one file.
@@ -52,10 +56,14 @@ class ModelFile:
         Without the `simulated` sets, which take seconds to write, `explain` shows intervals that
         are not calibrated, and says so.
         """
-        about = {"schema": self.schema.to_json(), "settings": self.settings}
+        about = {
+            "schema": self.schema.to_json(),
+            "settings": self.settings,
+            "diagnosis": self.diagnosis,
+        }
         attached = {ABOUT: json.dumps(about).encode()}
         if self.held_out is not None:
-            attached[HELD_OUT] = self.held_out.to_csv(index=False).encode()
+            attached[HELD_OUT] = self.held_out.to_csv(index_label=PLACE).encode()
         if self.bagging is not None:
             with TemporaryDirectory() as folder:
                 attached[BAGGING] = self.bagging.save(Path(folder) / BAGGING).read_bytes()
@@ -67,16 +75,17 @@ class ModelFile:
         attached = _attached(path)
         try:
             model = nb.load(path)
-            bagging = _loaded(attached[BAGGING]) if BAGGING in attached else None
+            bagging = nb.load(BytesIO(attached[BAGGING])) if BAGGING in attached else None
         except FileRefused as error:
             raise UsageError(str(error)) from error
         try:
             about = json.loads(attached[ABOUT])
             schema, settings = Schema.from_json(about["schema"]), dict(about["settings"])
-            held_out = _rows_of(attached[HELD_OUT]) if HELD_OUT in attached else None
+            held_out = _rows_of(attached[HELD_OUT], settings) if HELD_OUT in attached else None
+            diagnosis = about.get("diagnosis")
         except (ValueError, KeyError, TypeError) as error:
             raise UsageError(f"{path} has a damaged schema: fit the model again.") from error
-        return cls(model, schema, settings, held_out, bagging)
+        return cls(model, schema, settings, held_out, bagging, diagnosis)
 
 
 def settings_of(path: Path) -> dict[str, Any]:
@@ -104,12 +113,8 @@ def _attached(path: Path) -> Mapping[str, bytes]:
     return attached
 
 
-def _rows_of(data: bytes) -> pd.DataFrame:
-    return pd.read_csv(BytesIO(data), dtype=str)
-
-
-def _loaded(data: bytes) -> Any:
-    with TemporaryDirectory() as folder:
-        path = Path(folder) / BAGGING
-        path.write_bytes(data)
-        return nb.load(path)
+def _rows_of(data: bytes, settings: dict[str, Any]) -> pd.DataFrame:
+    frame = pd.read_csv(BytesIO(data), dtype=str)
+    frame.index = pd.Index([int(place) for place in frame.pop(PLACE)])
+    frame.attrs["has_lines"] = bool(settings.get("has_lines"))
+    return frame

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from importlib.util import find_spec
-from typing import Any, Literal
+from typing import Any
 
+import pandas as pd
 from sklearn.compose import ColumnTransformer, make_column_selector
 from sklearn.ensemble import (
     HistGradientBoostingClassifier,
@@ -13,44 +14,59 @@ from sklearn.ensemble import (
     RandomForestClassifier,
     RandomForestRegressor,
 )
-from sklearn.gaussian_process import GaussianProcessClassifier, GaussianProcessRegressor
-from sklearn.gaussian_process.kernels import RBF, WhiteKernel
 from sklearn.impute import SimpleImputer
+from sklearn.kernel_approximation import Nystroem
 from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
+from nearbayes.cli.choices import ModelName, Task
 from nearbayes.cli.errors import UsageError
-from nearbayes.cli.schema import Task
+from nearbayes.cli.schema import Schema
+from nearbayes.cli.target_column import Outcome
 from nearbayes.learners.smooth_trees import SmoothTreesClassifier, SmoothTreesRegressor
 
-__all__ = ["ModelName", "as_numbers", "make_estimator"]
+__all__ = ["as_numbers", "for_model", "make_estimator"]
 
-ModelName = Literal["blend", "hist", "xgboost", "lightgbm", "forest", "linear", "gp", "mlp"]
-MOST_ROWS_OF_GP = 2_000
+MOST_ROWS_OF_GP, MOST_FEATURES_OF_GP = 2_000, 200
 
 
-def make_estimator(name: ModelName, task: Task, n_rows: int) -> Any:
+def make_estimator(name: ModelName, task: Task, n_rows: int, outcome: Outcome = "any") -> Any:
     """An estimator for tables of numbers, categories and missing values.
 
     Parameters
     ----------
     name : "blend", "hist", "xgboost", "lightgbm", "forest", "linear", "gp" or "mlp"
+        "gp" for classes is a logistic regression on features of the kernel of a process.
     task : "classification" or "regression"
     n_rows : int
         Number of training rows.
+    outcome : "any", "count", "positive" or "nonnegative"
+        What the target can be. Boosted trees get a loss for it, and with that loss noise that is
+        never negative.
     """
-    if name == "gp" and n_rows > MOST_ROWS_OF_GP:
+    if name == "gp" and task == "regression" and n_rows > MOST_ROWS_OF_GP:
         raise UsageError(
             f"--model gp supports at most {MOST_ROWS_OF_GP} rows, got {n_rows}: use another model, "
             "such as blend."
         )
-    needed, extra = NEEDED.get(name, ((), ""))
+    key = "gp regression" if name == "gp" and task == "regression" else name
+    needed, extra = NEEDED.get(key, ((), ""))
     if any(find_spec(package) is None for package in needed):
         raise UsageError(
             f"--model {name} needs the package {needed[0]}: pip install 'nearbayes[{extra}]'."
         )
-    return MODELS[name](task == "classification")
+    estimator = MODELS[name](task == "classification")
+    if name == "gp" and task == "classification":
+        estimator.set_params(nystroem__n_components=min(MOST_FEATURES_OF_GP, n_rows // 2))
+    loss = LOSSES.get(name, {}).get(outcome) if task == "regression" else None
+    return estimator.set_params(**loss) if loss else estimator
+
+
+def for_model(schema: Schema, name: ModelName, train: pd.DataFrame) -> Schema:
+    """The schema with inputs that the model takes: Gaussian process regression wants numbers."""
+    wants_numbers = name == "gp" and schema.task == "regression"
+    return schema.with_numbers(train) if wants_numbers else schema
 
 
 def _blend(classifies: bool) -> Any:
@@ -87,10 +103,12 @@ def _linear(classifies: bool) -> Any:
 
 
 def _gp(classifies: bool) -> Any:
-    if classifies:
-        return make_pipeline(as_numbers(), GaussianProcessClassifier(RBF(3.0)))
-    kernel = RBF(3.0) + WhiteKernel(0.1)
-    return make_pipeline(as_numbers(), GaussianProcessRegressor(kernel, normalize_y=True))
+    if classifies:  # scikit-learn's process is refitted to all imputed rows, for hours
+        kernel = Nystroem(n_components=MOST_FEATURES_OF_GP, random_state=0)
+        return make_pipeline(as_numbers(), kernel, LogisticRegression(C=10.0, max_iter=1_000))
+    from nearbayes.gp.process import EmpiricalBayesGP
+
+    return EmpiricalBayesGP()
 
 
 def _mlp(classifies: bool) -> Any:
@@ -121,8 +139,23 @@ MODELS: dict[ModelName, Callable[[bool], Any]] = {
     "gp": _gp,
     "mlp": _mlp,
 }
-NEEDED: dict[ModelName, tuple[tuple[str, ...], str]] = {
+# Log links. Other models have a squared loss, and their intervals are cut off at 0.
+LOSSES: dict[ModelName, dict[Outcome, dict[str, str]]] = {
+    "hist": {"count": {"loss": "poisson"}, "positive": {"loss": "gamma"}},
+    "xgboost": {
+        "count": {"objective": "count:poisson"},
+        "positive": {"objective": "reg:gamma"},
+        "nonnegative": {"objective": "reg:tweedie"},
+    },
+    "lightgbm": {
+        "count": {"objective": "poisson"},
+        "positive": {"objective": "gamma"},
+        "nonnegative": {"objective": "tweedie"},
+    },
+}
+NEEDED: dict[str, tuple[tuple[str, ...], str]] = {
     "xgboost": (("xgboost",), "xgboost"),
     "lightgbm": (("lightgbm",), "lightgbm"),
+    "gp regression": (("jax", "tinygp", "optax"), "jax"),
     "mlp": (("jax", "equinox", "optax"), "jax"),
 }

@@ -10,8 +10,9 @@ import pandas as pd
 
 from nearbayes.causal.graph import CausalGraph
 from nearbayes.causal.variables import Variable
-from nearbayes.cli.cells import as_dates, as_numbers, is_missing
+from nearbayes.cli.cells import as_numbers, is_missing
 from nearbayes.cli.column_kinds import MOST_LEVELS, MOSTLY, listed
+from nearbayes.cli.date_styles import find_date_style
 from nearbayes.cli.errors import UsageError
 from nearbayes.cli.schema import label
 
@@ -119,7 +120,7 @@ def _are_two_codes(numbers: pd.Series) -> bool:
 
 
 def _categories(name: str, values: pd.Series) -> pd.Series:
-    if values.dtype.kind == "M" or as_dates(values).notna().mean() >= MOSTLY:
+    if values.dtype.kind == "M" or find_date_style(values) is not None:
         raise UsageError(
             f"column {name!r} holds dates, which cannot be nodes: make numbers of them, such as "
             "days, or leave it out of --graph."

@@ -8,25 +8,108 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
-from typing import Any, Literal
+from dataclasses import asdict, dataclass, replace
+from typing import Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
 from nearbayes.cli.cells import as_numbers, is_missing, without_missing
-from nearbayes.cli.column_kinds import MOSTLY, Column, counted, joined, listed
+from nearbayes.cli.choices import DecimalMark, SplitAs, Task
+from nearbayes.cli.column_kinds import (
+    Column,
+    counted,
+    joined,
+    listed,
+    number_style,
+    way_to_split,
+)
 from nearbayes.cli.errors import UsageError
+from nearbayes.cli.number_styles import decimal_mark
+from nearbayes.cli.numeric_inputs import NumericInputs
+from nearbayes.cli.target_column import (
+    WORDS_OF,
+    Outcome,
+    check_units,
+    outcome_kind,
+    task_of,
+    usable_numbers,
+)
 
-__all__ = ["Schema", "Task", "label"]
-
-Task = Literal["classification", "regression"]
+__all__ = ["Reading", "Schema", "label"]
 
 MOST_CLASSES = 50
-FEW_WHOLE_NUMBERS = 10  # a target with at most this many distinct integers is read as classes
 FEWEST_ROWS = 5  # rows that a class needs
 WHOLE_NUMBER = re.compile(r"^(-?\d+)\.0+$")
+
+
+@dataclass(frozen=True)
+class Reading:
+    """What the user says about the columns of a file.
+
+    Attributes
+    ----------
+    drop : tuple of str
+        Columns to leave out.
+    keep : tuple of str
+        Columns to use although they look like row numbers or identifiers.
+    id : str
+        Column that names the rows: not an input, but carried into predictions; empty for none.
+    decimal : "." or ",", optional
+        Decimal mark; None finds it.
+    split_by : str
+        Column by which rows are held out; empty to hold out some at random.
+    split_as : "time" or "groups", optional
+        Whether that column says when rows were seen, or which ones belong together; None finds it.
+    """
+
+    drop: tuple[str, ...] = ()
+    keep: tuple[str, ...] = ()
+    id: str = ""
+    decimal: DecimalMark | None = None
+    split_by: str = ""
+    split_as: SplitAs | None = None
+
+    def check(self, frame: pd.DataFrame, target: str) -> None:
+        """Refuse names that are no columns, and a target that is left out."""
+        options = {"--drop": self.drop, "--keep": self.keep}
+        options |= {"--id": (self.id,), "--split-by": (self.split_by,)}
+        for option, names in options.items():
+            wrong = [name for name in names if name and name not in frame.columns]
+            if wrong:
+                raise UsageError(
+                    f"{option} must be a column of the file, one of {listed(frame.columns)}, got "
+                    f"{wrong[0]!r}."
+                )
+        if target == self.split_by:
+            raise UsageError(f"--split-by must be another column than the target, got {target!r}.")
+        if target in (*self.drop, self.id):
+            raise UsageError(f"the target {target!r} cannot be left out: choose another column.")
+
+    def column(self, name: str, values: pd.Series, decimal: DecimalMark) -> Column:
+        """The column as the user wants it treated."""
+        if name == self.id:
+            return Column(name, "left out", note="names the rows (--id)")
+        if name in self.drop:
+            return Column(name, "left out", note="as you asked (--drop)")
+        if name == self.split_by:
+            return self.split_column(name, values, decimal)
+        return Column.seen(name, values, decimal, name in self.keep)
+
+    def split_column(self, name: str, values: pd.Series, decimal: DecimalMark) -> Column:
+        """The column of --split-by: a time is an input, too; new groups would be unknown."""
+        column = Column.seen(name, values, decimal, keep=True)
+        way = self.split_as or way_to_split(column)
+        if way == "time" and column.kind not in ("date", "number"):
+            raise UsageError(
+                f"--split-by {name} must hold dates or numbers to split by time, got "
+                f"{str(values.iloc[0])[:30]!r}: use --split-as groups."
+            )
+        if way == "time" or name in self.keep:
+            return replace(column, split=way)
+        note = "groups of rows (--split-by)"
+        return replace(column, kind="left out", levels=(), note=note, split=way)
 
 
 @dataclass(frozen=True)
@@ -41,7 +124,15 @@ class Schema:
     classes : tuple of str
         In the order of their codes; empty for regression.
     note : str
-        Which rows were left out because of their target.
+        How the target is read, and which rows were left out because of it.
+    target_style : str
+        `NumberStyle.code` of a numeric target.
+    outcome : "any", "count", "positive" or "nonnegative"
+        What a numeric target can be.
+    id : str
+        Column that names the rows; empty for none.
+    numeric : NumericInputs, optional
+        How inputs become numbers, for a model that takes only numbers.
     """
 
     columns: tuple[Column, ...]
@@ -49,25 +140,61 @@ class Schema:
     task: Task
     classes: tuple[str, ...] = ()
     note: str = ""
+    target_style: str = ""
+    outcome: Outcome = "any"
+    id: str = ""
+    numeric: NumericInputs | None = None
 
     @classmethod
-    def found(cls, frame: pd.DataFrame, target: str, task: Task | None = None) -> Schema:
+    def found(
+        cls,
+        frame: pd.DataFrame,
+        target: str,
+        task: Task | None = None,
+        reading: Reading | None = None,
+    ) -> Schema:
         """Infer the schema of a frame."""
+        reading = reading or Reading()
         if target not in frame.columns:
             raise UsageError(
                 f"--target must be a column of the file, one of {listed(frame.columns)}, got "
                 f"{target!r}."
             )
-        columns = tuple(Column.seen(name, frame[name]) for name in frame.columns if name != target)
+        reading.check(frame, target)
+        present = [without_missing(frame[name]) for name in frame.columns]
+        decimal = reading.decimal or decimal_mark(present)
+        columns = tuple(
+            reading.column(name, frame[name], decimal) for name in frame.columns if name != target
+        )
         if all(column.kind == "left out" for column in columns):
-            raise UsageError(
-                "no column besides the target can be used: all are empty, constant or identifiers."
-            )
+            why = "; ".join(f"{column.name!r} is left out: {column.note}" for column in columns[:3])
+            raise UsageError(f"no column besides the target can be used ({why or 'it is alone'}).")
         _check_clashes(columns)
-        task = _task(frame[target], target) if task is None else task
-        if task == "regression":
-            return cls(columns, target, task, note=_unusable(frame[target], target))
-        return _with_classes(columns, frame[target], target)
+        style = number_style(without_missing(frame[target]), decimal)
+        task = task_of(frame[target], target, style) if task is None else task
+        if task == "classification":
+            return replace(_with_classes(columns, frame[target], target), id=reading.id)
+        style, y, note = usable_numbers(frame[target], target, decimal)
+        return cls(
+            columns,
+            target,
+            task,
+            (),
+            joined(style.words, note),
+            style.code,
+            outcome_kind(y),
+            reading.id,
+        )
+
+    @property
+    def split_column(self) -> Column | None:
+        """The column by which rows are held out; None if they are at random."""
+        return next((column for column in self.columns if column.split), None)
+
+    @property
+    def target_words(self) -> str:
+        """What the target holds, for people."""
+        return f"{len(self.classes)} classes" if self.classes else WORDS_OF[self.outcome]
 
     @classmethod
     def from_json(cls, saved: Mapping[str, Any]) -> Schema:
@@ -75,7 +202,13 @@ class Schema:
         columns = tuple(
             Column(**{**each, "levels": tuple(each["levels"])}) for each in saved["columns"]
         )
-        return cls(**{**saved, "columns": columns, "classes": tuple(saved["classes"])})
+        numeric = saved.get("numeric")
+        parts = {
+            "columns": columns,
+            "classes": tuple(saved["classes"]),
+            "numeric": None if numeric is None else NumericInputs.from_json(numeric),
+        }
+        return cls(**{**saved, **parts})
 
     def to_json(self) -> dict[str, Any]:
         """Plain dictionaries and lists."""
@@ -86,7 +219,13 @@ class Schema:
         self.check_columns(frame)
         read = [column.read(frame[column.name]) for column in self.used]
         inputs = {name: values for each in read for name, values in each.items()}
-        return pd.DataFrame(inputs, index=frame.index).reset_index(drop=True)
+        table = pd.DataFrame(inputs, index=frame.index).reset_index(drop=True)
+        return table if self.numeric is None else self.numeric.encode(table)
+
+    def with_numbers(self, train: pd.DataFrame) -> Schema:
+        """The same schema, whose inputs are all numbers."""
+        plain = replace(self, numeric=None)
+        return replace(self, numeric=NumericInputs.of(plain.inputs(train)))
 
     @property
     def used(self) -> list[Column]:
@@ -96,7 +235,10 @@ class Schema:
     @property
     def input_names(self) -> dict[str, str]:
         """Names of the inputs: name for models -> name for people."""
-        return {key: name for column in self.used for key, name in column.inputs.items()}
+        names = {key: name for column in self.used for key, name in column.inputs.items()}
+        if self.numeric is None:
+            return names
+        return {key: names[name] + more for key, (name, more) in self.numeric.names.items()}
 
     def check_columns(self, frame: pd.DataFrame) -> None:
         """Raise an error if the file lacks a column used in training."""
@@ -105,18 +247,6 @@ class Schema:
             raise UsageError(
                 f"the file lacks columns that were used in training: {listed(lacking)}."
             )
-
-    def surprises(self, frame: pd.DataFrame) -> list[str]:
-        """Describe how a later file differs from training, and how that is handled."""
-        self.check_columns(frame)
-        said = {column.name: column.surprises(frame[column.name]) for column in self.used}
-        known = {self.target, *(column.name for column in self.columns)}
-        extra = [name for name in frame.columns if name not in known]
-        return [f"column {name!r}: {what}" for name, what in said.items() if what] + (
-            [f"columns that were not in the training data are ignored: {listed(extra)}"]
-            if extra
-            else []
-        )
 
     def labelled(self, frame: pd.DataFrame) -> tuple[pd.DataFrame, NDArray[Any]]:
         """Inputs and outcomes of the rows with a usable target."""
@@ -129,7 +259,11 @@ class Schema:
             raise UsageError(f"the file lacks the target column {self.target!r}.")
         values = frame[self.target].where(~is_missing(frame[self.target]))
         numbers = self.task == "regression"
-        usable = as_numbers(values).notna() if numbers else values.map(label).isin(self.classes)
+        usable = (
+            as_numbers(values, self.target_style).notna()
+            if numbers
+            else values.map(label).isin(self.classes)
+        )
         if not usable.any():
             raise UsageError(
                 f"the target {self.target!r} has no usable value: it must hold numbers, or classes "
@@ -140,7 +274,7 @@ class Schema:
     def outcomes(self, frame: pd.DataFrame) -> NDArray[Any]:
         """Outcomes as numbers, or as class names."""
         if self.task == "regression":
-            return np.asarray(as_numbers(frame[self.target]))
+            return np.asarray(as_numbers(frame[self.target], self.target_style))
         return np.asarray(frame[self.target].map(label), dtype=str)
 
 
@@ -152,35 +286,10 @@ def _check_clashes(columns: tuple[Column, ...]) -> None:
         raise UsageError(f"two columns give an input of the name {twice[0]!r}: rename one.")
 
 
-def _task(values: pd.Series, target: str) -> Task:
-    present = without_missing(values)
-    if present.empty:
-        raise UsageError(f"the target {target!r} is missing in every row.")
-    numbers = as_numbers(present)
-    if numbers.notna().mean() < MOSTLY:
-        return "classification"
-    distinct = numbers.dropna().unique()
-    whole = bool(np.all(distinct == np.round(distinct)))
-    return "classification" if whole and len(distinct) <= FEW_WHOLE_NUMBERS else "regression"
-
-
-def _unusable(values: pd.Series, target: str) -> str:
-    """Check a numeric target; return a note on the rows left out."""
-    y = as_numbers(without_missing(values))
-    if y.isna().mean() > 1 - MOSTLY:
-        example = without_missing(values)[y.isna()].iloc[0]
-        raise UsageError(
-            f"the target {target!r} must hold numbers for regression, got {str(example)[:30]!r}: "
-            "use --task classification."
-        )
-    if y.nunique() < 2:
-        raise UsageError(f"the target {target!r} is constant: there is nothing to learn.")
-    return counted(len(values) - int(y.notna().sum()), "rows without a target left out")
-
-
 def _with_classes(columns: tuple[Column, ...], values: pd.Series, target: str) -> Schema:
     counts = without_missing(values).map(label).value_counts()
     kept, rare = counts[counts >= FEWEST_ROWS], counts[counts < FEWEST_ROWS]
+    check_units(without_missing(values), target)
     if len(counts) > MOST_CLASSES and len(kept) < len(counts) / 2:
         raise UsageError(
             f"the target {target!r} has {len(counts)} classes, most of them with fewer than "

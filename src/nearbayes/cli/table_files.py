@@ -1,39 +1,54 @@
-"""Tables: reads and writes data files as pandas frames."""
+"""Tables: data files as pandas frames, whole or piece by piece."""
 
 from __future__ import annotations
 
-import csv
-import gzip
-import re
-import zlib
-from collections import Counter
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Collection, Iterator
+from contextlib import closing
+from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, TextIO
+from zipfile import BadZipFile, ZipFile
 
-import numpy as np
 import pandas as pd
 
+from nearbayes.cli.binary_pieces import binary_pieces, plain_columns
 from nearbayes.cli.errors import UsageError
-from nearbayes.cli.outputs import check_output
+from nearbayes.cli.table_kinds import BINARY, DELIMITERS, EXCEL, kind_of
+from nearbayes.cli.text_pieces import (
+    LARGEST_RATIO,
+    SMALL,
+    check_names,
+    delimiter_of,
+    has_lines,
+    text_pieces,
+)
 
-__all__ = ["check_table_output", "read_table", "write_table"]
+__all__ = ["read_table", "table_pieces"]
 
-COMPRESSED = ".gz"
-BINARY = (".parquet", ".feather", ".arrow")
-DELIMITERS = {".csv": None, ".tsv": "\t", ".txt": None}  # None: detected from the first lines
-LIKELY = ",;\t|"
-TYPED = {"\\t": "\t", "tab": "\t"}  # ways to write a tab in a shell
-SAMPLE = 1 << 16  # characters used to detect the delimiter
-MAKES_A_FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n")
-NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
+WHOLE = 1 << 17  # rows of a piece, where all pieces are put together
+# What reads other files in Python, to save them as CSV.
+READERS = {
+    ".arff": "scipy.io.arff.loadarff",
+    ".json": "pandas.read_json",
+    ".jsonl": "pandas.read_json(lines=True)",
+    ".xls": "pandas.read_excel",
+    ".ods": "pandas.read_excel",
+    ".sav": "pandas.read_spss",
+    ".sas7bdat": "pandas.read_sas",
+    ".rds": "pyreadr.read_r",
+    ".rda": "pyreadr.read_r",
+    ".pkl": "pandas.read_pickle",
+}
 
 
 def read_table(
-    path: Path, *, delimiter: str | None = None, encoding: str = "utf-8-sig"
+    path: Path,
+    *,
+    delimiter: str | None = None,
+    encoding: str = "utf-8-sig",
+    sheet: str | None = None,
+    header: bool = True,
 ) -> pd.DataFrame:
-    """Read a CSV (gzipped or not), Parquet or Feather file.
+    """Read a CSV (compressed or not), Parquet, Feather, Stata or Excel file.
 
     Columns hold numbers, dates or text. All cells of a CSV are read as text; `Schema` infers
     their kind.
@@ -45,168 +60,132 @@ def read_table(
         CSV delimiter; detected if None.
     encoding : str
         CSV encoding.
+    sheet : str, optional
+        Sheet of an Excel file; the first if None.
+    header : bool
+        Whether the first line of a CSV has the names; if not, they are "column 1", "column 2", ...
     """
+    style = {"delimiter": delimiter, "encoding": encoding, "sheet": sheet, "header": header}
+    pieces = table_pieces(path, WHOLE, **style)  # type: ignore[arg-type]
+    frame = pd.concat(_of_a_likely_size(path, pieces), ignore_index=True)
+    lines = kind_of(path) in DELIMITERS and has_lines(path, encoding, len(frame))
+    frame.attrs |= {"file": path.name, "has_lines": lines}
+    return frame
+
+
+def _of_a_likely_size(path: Path, pieces: Iterator[pd.DataFrame]) -> Iterator[pd.DataFrame]:
+    """Refuse a file that takes far more memory than it has bytes, as soon as it does."""
+    most, size = max(SMALL, LARGEST_RATIO * path.stat().st_size), 0
+    for piece in pieces:
+        size += 8 * piece.size
+        if size > most:
+            raise UsageError(
+                f"{path} takes more than {most / 1e6:.0f} MB of memory, {LARGEST_RATIO} times its "
+                "size or more: write it without compression if you trust it."
+            )
+        yield piece
+
+
+def table_pieces(
+    path: Path,
+    n_rows: int,
+    *,
+    columns: Collection[str] | None = None,
+    name: str = "",
+    delimiter: str | None = None,
+    encoding: str = "utf-8-sig",
+    sheet: str | None = None,
+    header: bool = True,
+) -> Iterator[pd.DataFrame]:
+    """Read a file as frames of at most `n_rows` rows, of which one at a time is in memory.
+
+    Only an Excel file is read whole. The path is checked at once.
+
+    Parameters
+    ----------
+    path : Path
+    n_rows : int
+    columns : collection of str, optional
+        Columns that are needed; of others, Parquet and Feather files give names alone.
+    name : str
+        Column that names the rows: its integers stay integers where some are missing.
+    delimiter, encoding, sheet, header
+        As in `read_table`.
+    """
+    if path.exists() and not path.is_file():
+        raise UsageError(f"{path} is not a file: give a file, which can be read more than once.")
     if not path.is_file():
         raise UsageError(f"{path} does not exist: check the path.")
     if path.stat().st_size == 0:
         raise UsageError(f"{path} is empty.")
-    kind = _kind(path)
+    kind = kind_of(path)
     if kind in BINARY:
-        frame = _read_binary(path, kind)
+        pieces = binary_pieces(path, kind, n_rows, columns, name)
+    elif kind in EXCEL:
+        pieces = _slices(_read_excel(path, sheet), n_rows)
     elif kind in DELIMITERS:
-        frame = _read_csv(path, _one_mark(delimiter) or DELIMITERS[kind], encoding)
+        mark = delimiter_of(delimiter) or DELIMITERS[kind]
+        pieces = text_pieces(path, mark, encoding, n_rows, header)
     else:
-        known = ".csv, .csv.gz, .tsv, .txt, .parquet, .feather"
-        raise UsageError(f"{path} must have one of the suffixes {known}, got {kind!r}.")
-    if frame.empty:
+        known = ".csv, .tsv, .txt (also .gz, .bz2, .xz), .parquet, .feather, .dta, .xlsx"
+        how = f", in Python with {READERS[kind]}" if kind in READERS else ""
+        raise UsageError(
+            f"{path} must have one of the suffixes {known}, got {kind!r}: save it as CSV{how}."
+        )
+    return _with_rows(path, pieces)
+
+
+def _with_rows(path: Path, pieces: Iterator[pd.DataFrame]) -> Iterator[pd.DataFrame]:
+    empty = True
+    for piece in pieces:
+        if len(piece):
+            empty = False
+            yield piece
+    if empty:
         raise UsageError(f"{path} has a header but no rows.")
-    return frame
 
 
-def _kind(path: Path) -> str:
-    """Suffix of a path, ignoring .gz."""
-    suffix = path.suffix.lower()
-    return Path(path.stem).suffix.lower() if suffix == COMPRESSED else suffix
+def _slices(frame: pd.DataFrame, n_rows: int) -> Iterator[pd.DataFrame]:
+    for place in range(0, len(frame), n_rows):
+        yield frame[place : place + n_rows].reset_index(drop=True)
 
 
-def _one_mark(delimiter: str | None) -> str | None:
-    mark = TYPED.get(delimiter or "", delimiter)
-    if mark is not None and (len(mark) != 1 or mark in '"\r\n'):
-        raise UsageError(f"--delimiter must be one character, such as ';', got {delimiter!r}.")
-    return mark
-
-
-def _read_binary(path: Path, kind: str) -> pd.DataFrame:
-    read = pd.read_parquet if kind == ".parquet" else pd.read_feather
-    try:
-        frame = read(path)
-    except (OSError, ValueError) as error:  # pyarrow's errors are ValueErrors
-        raise UsageError(f"{path} cannot be read as a {kind[1:]} file: {error}") from error
-    if frame.index.names != [None]:  # a column that pandas turned into an index
-        frame = frame.reset_index()
-    names = [str(name) for name in frame.columns]
-    _check_names(path, names)
-    columns = {name: _plain(frame.iloc[:, k]) for k, name in enumerate(names)}
-    return pd.DataFrame(columns).reset_index(drop=True)
-
-
-def _plain(values: pd.Series) -> pd.Series:
-    """Keep numbers and dates; convert the rest, also booleans, to text as in a CSV."""
-    types = pd.api.types
-    if types.is_datetime64_any_dtype(values):
-        return pd.to_datetime(values, utc=True).dt.tz_localize(None)
-    if types.is_timedelta64_dtype(values):
-        return values.dt.total_seconds()
-    if types.is_numeric_dtype(values) and not types.is_bool_dtype(values):
-        return values if isinstance(values.dtype, np.dtype) else values.astype(float)
-    return values.astype(str).astype(object).where(values.notna(), None)
-
-
-def _read_csv(path: Path, delimiter: str | None, encoding: str) -> pd.DataFrame:
-    with _text_of(path, encoding) as file:
-        head = file.read(SAMPLE)
-    if "\0" in head:
-        raise UsageError(f"{path} is not a text file: use the suffix of its format, e.g. .parquet.")
-    if not head.strip():
-        raise UsageError(f"{path} is empty.")
-    style: dict[str, Any] = {"delimiter": delimiter or _delimiter(head), "skipinitialspace": True}
-    with _text_of(path, encoding) as file:
-        _check_cells(path, csv.reader(file, **style))
-    with _text_of(path, encoding) as file:
-        return pd.read_csv(file, dtype=str, index_col=False, **style)
-
-
-@contextmanager
-def _text_of(path: Path, encoding: str) -> Iterator[TextIO]:
-    """Open the file as text; errors while reading become a `UsageError`."""
-    opened: Any = gzip.open if path.suffix.lower() == COMPRESSED else open
-    try:
-        with opened(path, "rt", encoding=encoding, newline="") as file:
-            yield file
-    except UnicodeError as error:
+def _read_excel(path: Path, sheet: str | None) -> pd.DataFrame:
+    """Read a sheet; the first row that is not empty holds the names."""
+    if find_spec("openpyxl") is None:
         raise UsageError(
-            f"{path} is not {encoding} text ({error}): set --encoding, for example to latin-1, "
-            "cp1252 or utf-16."
-        ) from error
-    except LookupError as error:
-        raise UsageError(
-            f"--encoding must be an encoding of Python, such as utf-8, got {encoding!r}."
-        ) from error
-    except (csv.Error, pd.errors.ParserError, OSError, EOFError, zlib.error) as error:
-        raise UsageError(f"{path} cannot be read as a table: {error}") from error
+            f"{path} needs the package openpyxl: pip install 'nearbayes[excel]', or save it as CSV."
+        )
+    from openpyxl import load_workbook
 
-
-def _delimiter(head: str) -> str:
-    """The candidate whose count per line is the same in most of the first lines."""
-    lines = [line for line in head.splitlines()[:50] if line.strip()]
-
-    def regularity(mark: str) -> tuple[int, int]:
-        [(times, _)] = Counter(line.count(mark) for line in lines).most_common(1)
-        return (sum(line.count(mark) == times for line in lines) if times else 0, times)
-
-    return max(LIKELY, key=regularity)
-
-
-def _check_cells(path: Path, rows: Any) -> None:
-    """Refuse lines with more or fewer cells than the header; blank lines are skipped."""
-    names: list[str] = []
-    for row in rows:
-        if len(row) <= 1 and not "".join(row).strip():
-            continue
-        if not names:
-            names = row
-            if len(names) == 1:
-                raise UsageError(
-                    f"{path} has only one column, {names[0][:40]!r}: set the column separator with "
-                    "--delimiter."
-                )
-            _check_names(path, names)
-        elif len(row) != len(names):
+    try:
+        _check_unpacked_book(path)
+        book = load_workbook(path, read_only=True, data_only=True)
+    except (BadZipFile, KeyError, OSError, ValueError, TypeError) as error:
+        raise UsageError(f"{path} cannot be read as an Excel file: {error}") from error
+    with closing(book):
+        if sheet is not None and sheet not in book.sheetnames:
             raise UsageError(
-                f"{path} has {len(row)} cells in line {rows.line_num}, but {len(names)} in its "
-                "header: correct the line, or set the column separator with --delimiter."
+                f"--sheet must be one of the sheets {', '.join(map(repr, book.sheetnames))}, got "
+                f"{sheet!r}."
             )
+        cells = book[sheet or book.sheetnames[0]].iter_rows(values_only=True)
+        rows = [row for row in cells if any(cell is not None for cell in row)]
+    if not rows:
+        raise UsageError(f"{path} has nothing in sheet {sheet or book.sheetnames[0]!r}.")
+    table = pd.DataFrame(rows[1:], columns=range(len(rows[0])), dtype=object)
+    kept = [place for place in table if rows[0][place] is not None or table[place].notna().any()]
+    names = [f"Unnamed: {at}" if rows[0][at] is None else str(rows[0][at]) for at in kept]
+    check_names(path, names)
+    found = {name: table[at].infer_objects() for name, at in zip(names, kept, strict=True)}
+    return plain_columns(pd.DataFrame(found))
 
 
-def _check_names(path: Path, names: list[str]) -> None:
-    twice = [name for name, times in Counter(names).items() if times > 1]
-    if twice:
-        raise UsageError(f"{path} has the column {twice[0]!r} more than once: rename one of them.")
-
-
-def check_table_output(path: Path) -> None:
-    """Refuse a path that `write_table` cannot write, before any work is done."""
-    if _kind(path) not in (".csv", *BINARY):
-        raise UsageError(f"cannot write {path}: use .csv, .csv.gz, .parquet or .feather.")
-    check_output(path)
-
-
-def write_table(frame: pd.DataFrame, path: Path) -> None:
-    """Write a frame in the format of the path's suffix; CSV cells cannot become formulas.
-
-    Spreadsheets run text that starts with "=", "+", "-" or "@" as a formula. An apostrophe before
-    it prevents that.
-    """
-    check_table_output(path)
-    kind = _kind(path)
-    if kind == ".parquet":
-        frame.to_parquet(path)
-    elif kind in BINARY:
-        frame.to_feather(path)
-    else:
-        safe = frame.rename(columns=harmless)
-        text = safe.select_dtypes(exclude="number").columns
-        safe[text] = safe[text].map(harmless)
-        safe.to_csv(path, index=False)
-
-
-def harmless(cell: Any) -> Any:
-    """Escape text that a spreadsheet would read as a formula; numbers stay unchanged.
-
-    Examples
-    --------
-    >>> harmless("=1+1"), harmless("a=1"), harmless("-1"), harmless(-3)
-    ("'=1+1", 'a=1', '-1', -3)
-    """
-    risky = isinstance(cell, str) and cell.startswith(MAKES_A_FORMULA)
-    return f"'{cell}" if risky and not NUMBER.fullmatch(cell) else cell
+def _check_unpacked_book(path: Path) -> None:
+    with ZipFile(path) as packed:
+        size = sum(info.file_size for info in packed.infolist())
+    if size > max(SMALL, LARGEST_RATIO * path.stat().st_size):
+        raise UsageError(
+            f"{path} unpacks to {size / 1e6:.0f} MB, more than {LARGEST_RATIO} times its size: "
+            "save it as CSV first if you trust it."
+        )

@@ -1,0 +1,85 @@
+"""Diagnosing: whether a model file can be trusted, by what is in it and with its data file."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import pandas as pd
+
+from nearbayes.cli.errors import UsageError
+from nearbayes.cli.fit_command import fingerprint
+from nearbayes.cli.modelfile import ModelFile
+from nearbayes.cli.splitting import split_rows
+from nearbayes.diagnostics import Diagnosis
+from nearbayes.diagnostics.diagnose import CHECKS, FEWEST_DRAWS
+from nearbayes.execution.executor import timed_on_one_thread
+
+__all__ = ["checks_of", "diagnose", "diagnosis_table"]
+
+
+def diagnose(made: ModelFile, frame: pd.DataFrame | None, checks: Any) -> dict[str, Any]:
+    """The diagnosis with the rows of a file, or without one that of the fit.
+
+    Parameters
+    ----------
+    made : ModelFile
+    frame : DataFrame, optional
+        The file that the model was fitted to.
+    checks : "default", "all" or names of lines
+    """
+    if len(made.model.posterior_) < FEWEST_DRAWS:
+        raise UsageError(
+            f"a diagnosis needs at least {FEWEST_DRAWS} draws, but the model has "
+            f"{len(made.model.posterior_)}: fit with a larger --draws."
+        )
+    if frame is None:
+        if made.diagnosis is None or checks != "default":
+            raise UsageError("give the file that the model was fitted to as well, with its rows.")
+        return made.diagnosis
+    X, y = made.schema.labelled(_training_rows(made, frame))
+    found: Diagnosis = timed_on_one_thread(lambda: made.model.diagnose(X, y, checks=checks))[0]
+    return found.to_dict()
+
+
+def diagnosis_table(found: dict[str, Any]) -> dict[str, list[Any]]:
+    """Columns of a table for people."""
+    lines = found["lines"]
+    return {
+        "check": [line["question"] for line in lines],
+        "": [{"good": "ok", "warning": "WARNING"}.get(line["status"], "") for line in lines],
+        "answer": [f"{line['words']} {line['advice']}".strip() for line in lines],
+    }
+
+
+def checks_of(given: str) -> str | Sequence[str]:
+    """Checks as written on the command line: "default", "all", or names with commas between.
+
+    Examples
+    --------
+    >>> checks_of("noise, more data")
+    ('noise', 'more data')
+    """
+    if given in ("default", "all"):
+        return given
+    names = tuple(name.strip() for name in given.split(","))
+    unknown = [name for name in names if name not in CHECKS]
+    if unknown:
+        raise UsageError(
+            f"--checks must be default, all, or some of {', '.join(CHECKS)} with commas between, "
+            f"got {unknown[0]!r}."
+        )
+    return names
+
+
+def _training_rows(made: ModelFile, frame: pd.DataFrame) -> pd.DataFrame:
+    """The rows of a file that the model was fitted to; the others were held out."""
+    settings = made.settings
+    train, *_ = split_rows(frame, made.schema, settings["holdout"], settings["seed"])
+    for rows in (train, made.schema.usable(frame)):
+        if fingerprint(rows) == settings["data"]:
+            return rows
+    raise UsageError(
+        "the data file is not the one that the model was fitted to: give that file, with the same "
+        "columns and rows."
+    )
