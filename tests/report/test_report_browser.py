@@ -12,6 +12,7 @@ from playwright.sync_api import sync_playwright
 from report_cases import CASES, HOSTILE, contents_of, hostile_contents, large_contents
 
 from nearbayes import report
+from nearbayes.report.rounding import likely
 
 CHROMIUM = shutil.which("chromium")
 pytestmark = pytest.mark.skipif(
@@ -41,7 +42,7 @@ def opened(chromium, tmp_path):
     """Opens contents as a page; fails if the page asked for anything or complained."""
     pages, complaints, asked = [], [], []
 
-    def open_page(contents, width=1280, **settings):
+    def open_page(contents, width=1280, closed=False, **settings):
         path = report.write(contents, tmp_path / f"{len(pages)}.html")
         context = chromium.new_context(viewport={"width": width, "height": 900}, **settings)
         page = context.new_page()
@@ -51,6 +52,9 @@ def opened(chromium, tmp_path):
         page.on("request", lambda request: asked.append(request.url))
         page.goto(path.as_uri())
         pages.append((page, path.as_uri()))
+        if closed is False:
+            page.evaluate("document.querySelectorAll('details').forEach(part => part.open = true)")
+            page.wait_for_function("document.querySelector('#uncertainty-chart svg')")
         return page
 
     yield open_page
@@ -76,6 +80,15 @@ def cells(page, key):
 
 def numbers(texts):
     return [[float(word) for word in text.split() if word != "to"] for text in texts]
+
+
+def shares(values):
+    """Probabilities as the table shows them."""
+    words = {"less than": "<", "more than": ">"}
+    texts = [likely(value) for value in values]
+    for long, short in words.items():
+        texts = [text.replace(long, short) for text in texts]
+    return texts
 
 
 def choose_coverage(page, name, level):
@@ -127,10 +140,9 @@ def test_several_classes_can_be_chosen(opened):
     found = contents["predictions"]
     page = opened(contents)
     likeliest = [found["views"][code]["mean"][k] for k, code in enumerate(found["predicted"])]
-    assert numbers(cells(page, "mean")) == [[value] for value in likeliest[:15]]
+    assert cells(page, "mean") == shares(likeliest[:15])
     page.locator("#table-view").select_option(label="virginica")
-    shown = [value for (value,) in numbers(cells(page, "mean"))]
-    assert shown == pytest.approx(found["views"][2]["mean"][:15], rel=0.01)
+    assert cells(page, "mean") == shares(found["views"][2]["mean"][:15])
     names = [contents["classes"][code] for code in found["predicted"]]
     assert cells(page, "predicted") == names[:15]
     page.locator("#reliability-view").select_option("3")
@@ -200,6 +212,8 @@ def test_every_control_does_something(opened, name):
         assert control.is_checked()
     for control in page.locator("summary").all():
         control.click()
+        assert not control.evaluate("it => it.parentElement.open")
+        control.click()
         assert control.evaluate("it => it.parentElement.open")
     for control in page.locator(".toc a").all():
         control.click()
@@ -223,11 +237,15 @@ def test_names_stay_text_in_the_browser(opened):
 @pytest.mark.parametrize("name", CASES)
 @pytest.mark.parametrize(
     ("look", "width", "scheme"),
-    [("light", 1280, "light"), ("dark", 1280, "dark"), ("phone", 390, "light")],
+    [("light", 1280, "light"), ("dark", 1024, "dark"), ("phone", 390, "light")],
 )
 def test_every_look_fits_its_screen(opened, tmp_path, name, look, width, scheme):
     page = opened(contents_of(name), width, color_scheme=scheme)
     assert page.evaluate("document.documentElement.scrollWidth") <= width
+    wider = "it => it.scrollWidth > it.clientWidth + 1"
+    regions = page.locator(".scroll").all()
+    cut = [each.get_attribute("aria-label") for each in regions if each.evaluate(wider)]
+    assert cut == [], "tables that do not fit"
     background = page.evaluate("getComputedStyle(document.body).backgroundColor")
     assert (sum(map(int, background[4:-1].split(","))) < 200) == (scheme == "dark")
     folder = Path(os.environ.get("NEARBAYES_SCREENSHOTS", tmp_path))
@@ -240,25 +258,40 @@ def test_contents_stay_beside_the_text(opened):
     page.locator("#cautions").scroll_into_view_if_needed()
     box = page.locator(".toc ol").bounding_box()
     assert 0 <= box["y"] < 200
-    page.locator('.toc a[href="#effects"]').click()
-    page.locator('.toc a[href="#effects"][aria-current]').wait_for()
+    page.locator('.toc a[href="#drivers"]').click()
+    page.locator('.toc a[href="#drivers"][aria-current]').wait_for()
 
 
-def test_print_leaves_out_controls(opened):
-    page = opened(contents_of("flowers"))
+def test_a_link_opens_the_part_it_leads_to(opened):
+    page = opened(contents_of("flowers"), closed=True)
+    assert not page.locator("#effects").evaluate("it => it.open")
+    page.evaluate("location.hash = '#effects'")
+    page.locator("#effects-chart svg").wait_for()
+    assert page.locator("#effects").evaluate("it => it.open")
+
+
+def test_print_shows_the_findings_and_open_parts(opened, tmp_path):
+    page = opened(contents_of("flowers"), closed=True)
     page.emulate_media(media="print")
-    for part in (".toc", ".controls", ".pager"):
+    for part in (".toc", ".controls", ".pager", "#predictions", "#details-title"):
         assert page.locator(part).first.is_hidden()
+    for part in (".findings", "#check-rows", "#doubt svg.rows"):
+        assert page.locator(part).is_visible()
+    page.locator("#predictions").evaluate("it => it.open = true")
     assert page.locator("#table").is_visible()
 
 
 def test_text_and_tables_need_no_script(opened):
     contents = contents_of("patients")
-    page = opened(contents, java_script_enabled=False)
-    for number in contents["headline"]:
-        shown = page.locator(f'.headline [data-key="{number["key"]}"] strong')
-        assert shown.inner_text() == number["text"]
-    assert page.locator("#most-uncertain tbody tr").count() == 10
+    page = opened(contents, java_script_enabled=False, closed=True)
+    for finding in contents["findings"]:
+        shown = page.locator(f'.findings [data-key="{finding["key"]}"] dd')
+        assert shown.inner_text().replace("\xa0", " ") == (
+            f"{finding['short']} {finding['long']}".replace("\xa0", " ")
+        )
+    assert page.locator("#check-rows tbody tr").count() == 10
+    marks = contents["doubt"]["picture"]["marks"]
+    assert page.locator("#doubt .mark").count() == len(marks)
     assert page.locator("#scores table").first.locator("tbody tr").count() == 3
     assert page.locator(".controls").first.is_hidden()
 

@@ -88,7 +88,7 @@ def test_infinite_scores_are_told():
     ours, theirs = np.array([1.0, 2.0]), np.array([np.inf, 0.1])
     found = difference(METRICS[0], "forest", ours, theirs)
     assert (found["difference"], found["verdict"]) == (None, "better")
-    assert "in 0 rows, in 1 rows of the other" in found["words"]
+    assert "the probability 0 in 0 rows, the other in 1" in found["words"]
 
 
 def test_outcome_scores_are_those_of_the_predictive():
@@ -204,25 +204,10 @@ def test_calibration_is_reported_as_it_is():
 def test_what_was_done_is_the_provenance():
     source = patients().model.posterior_.provenance
     facts = {fact["label"]: fact["value"] for fact in contents_of("patients")["done"]["facts"]}
-    assert facts["Training rows"] == "80"
+    assert facts["Rows of the fit"] == "80"
     assert facts["Imputed rows per draw"] == str(sum(source.blocks))
     assert facts["Seed"] == "0"
     assert contents_of("patients")["done"]["versions"] == source.versions
-
-
-def test_headline_numbers():
-    case = diabetes()
-    found = {number["key"]: number for number in contents_of("diabetes")["headline"]}
-    ends = case.model.predict_interval(case.X, 0.9, kind="credible")
-    assert found["width"]["value"] == pytest.approx(np.median(ends[:, 1] - ends[:, 0]), **CLOSE)
-    spread = case.model.posterior_.predictions(case.X).adjusted("inflated")
-    variance = case.model.predict(case.X, return_std=True)[1] ** 2
-    share = spread.var(axis=0).sum() / variance.sum()
-    assert found["epistemic"]["value"] == pytest.approx(share, **CLOSE)
-    draws = patients().model.posterior_predictions(patients().X)
-    agree = (draws.argmax(axis=2) == draws.mean(axis=0).argmax(axis=1)).mean(axis=0)
-    classes = {number["key"]: number for number in contents_of("patients")["headline"]}
-    assert classes["open"]["value"] == pytest.approx((agree < 0.95).mean(), **CLOSE)
 
 
 def test_diagnostics():
@@ -253,7 +238,7 @@ def test_thinned_rows_are_counted_and_hold_the_extremes():
     assert (rows["rows"], rows["of"]) == (3_000, 50_000)
     assert len(rows["row"]) == len(set(rows["row"])) == 3_000
     shown = set(rows["row"])
-    assert {each["row"] for each in found["most_uncertain"]["rows"]} <= shown
+    assert {each["row"] for each in found["check"]["rows"]} <= shown
     assert (found["coverage"]["rows"], found["coverage"]["of"]) == (2_000, 50_000)
     # most are random: their share in the first half of the data is near one half
     assert abs(np.mean(np.array(rows["row"]) < 25_000) - 0.5) < 0.05

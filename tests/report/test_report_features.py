@@ -44,14 +44,14 @@ def test_own_importances_are_shares():
     model = nb.PosteriorClassifier(trees, n_draws=4, calibration=None, random_state=0).fit(X, y)
     found = report.contents(model, X, y)["importance"]
     expected = model.posterior_.apply(lambda each: each.feature_importances_).mean
-    assert found["about"].startswith("The estimator's own")
+    assert found["about"].startswith("The model's own")
     np.testing.assert_allclose(found["mean"], np.sort(expected)[::-1], rtol=1e-3)
 
 
 def test_shuffling_the_column_that_matters_hurts():
     case, found = patients(), contents_of("patients")["importance"]
     assert found["name"][0] == "age"
-    assert "80 held-out rows" in found["about"]
+    assert "80 rows" in found["about"]
     assert found["draws"] == len(case.model.posterior_)
     assert set(found["name"]) == {"age", "ward", "visits"}
     assert found["mean"][0] > 0
@@ -98,13 +98,20 @@ def test_missing_values_are_counted():
     assert None not in age["at"]
 
 
-def test_most_uncertain_rows_show_their_values():
-    case, found = patients(), contents_of("patients")["most_uncertain"]
-    epistemic = case.model.predict_uncertainty(case.X).epistemic
-    worst = case.X.index[np.argmax(epistemic)]
-    assert found["rows"][0]["row"] == worst
-    ward = found["rows"][0]["values"][found["columns"].index("ward")]
-    assert ward == case.X.loc[worst, "ward"]
+def test_rows_to_check_are_the_least_sure_with_their_values():
+    case, check = patients(), contents_of("patients")["check"]
+    bounds, mean = case.model.predict_interval(case.X), case.model.predict_proba(case.X)
+    answered = mean.argmax(axis=1)
+    lowest = bounds[np.arange(len(mean)), answered, 0]
+    expected = case.X.index[np.argsort(lowest, kind="stable")[:10]].tolist()
+    assert [each["row"] for each in check["rows"]] == expected
+    first = case.X.index.get_loc(expected[0])
+    assert check["rows"][0]["predicted"] == case.model.classes_[answered[first]]
+    assert check["rows"][0]["bar"]["low"] == pytest.approx(100 * lowest[first], abs=0.01)
+    top = contents_of("patients")["importance"]["name"][:3]
+    assert check["columns"] == top
+    shown = dict(zip(top, check["rows"][0]["values"], strict=True))
+    assert shown["ward"] == case.X.loc[expected[0], "ward"]
 
 
 def test_many_columns_are_screened_by_the_base_model():
@@ -134,7 +141,7 @@ def test_the_last_step_of_a_pipeline_has_its_say_where_it_is_given_the_columns()
     assert scaled["about"].startswith("Mean absolute coefficient times the standard deviation")
     assert scaled["name"][0] in "cd"  # length and width of petals
     mixed = iris_importance(make_pipeline(PCA(4), logistic))
-    assert mixed["about"].startswith("Permutation importance: increase of the Brier score when")
+    assert mixed["about"].startswith("How much worse predictions get when the column is shuffled")
     assert set(mixed["name"]) == set("abcd")
 
 

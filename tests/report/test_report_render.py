@@ -112,6 +112,7 @@ def fitted(**settings):
         ({"y": np.full(40, 7)}, ValueError, "y must hold classes seen during fit.*7"),
         ({"X": np.zeros((1, 2)), "y": [0]}, ValueError, "X must have at least 2 rows, got 1"),
         ({"y": np.zeros((40, 2))}, ValueError, "y must have one output, got 2"),
+        ({"row_names": ["a"]}, ValueError, "row_names must name the 40 rows of X, got 1 names"),
         ({"feature_names": ["a"]}, ValueError, "feature_names must name the 2 columns.*got 1"),
         ({"most_rows": 0}, ValueError, "most_rows must be at least 1, got 0"),
         ({"model": GaussianNB()}, TypeError, "model must be a fitted PosteriorC.*got GaussianNB"),

@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from nearbayes.execution.progress import in_words
-from nearbayes.report.heldout import HeldOut
-from nearbayes.report.rounding import counted, rounded
+from nearbayes.report.heldout import MOST_CLASSES, HeldOut
+from nearbayes.report.rounding import counted, listed, quoted, rounded, shortened
 
 __all__ = ["CITATION", "cautions", "cost", "done", "drawn", "seconds_of_draws", "time_taken"]
 
@@ -30,15 +30,17 @@ CITATION = {
 }
 
 
-def done(held: HeldOut, target: str) -> dict[str, Any]:
-    """What was done: sentences, facts by name, and versions."""
+def done(held: HeldOut, target: str, facts: Mapping[str, str] | None = None) -> dict[str, Any]:
+    """What was done: sentences, facts by name, parameters of the model, columns and versions."""
     source = held.posterior.provenance
     estimator = held.model._base_estimator()
-    facts = {
+    known = {
+        **(facts or {}),
         "Model": described(estimator),
-        "Training rows": f"{source.n:,.10g}",
-        "Columns": f"{len(held.names):,}",
-        "Held-out rows": f"{held.n:,}",
+        "Rows of the fit": f"{source.n:,.10g}",
+        "Rows of this report": f"{held.n:,}"
+        + (f", chosen at random from {held.given:,}" if held.n < held.given else ""),
+        "Columns": f"{len(held.names):,}" if held.names else "none: texts, images or the like",
         "Method": source.method.replace("_", " "),
         "Draws": f"{len(held.posterior)} of {source.n_draws}",
         "Refits per draw": str(len(source.blocks)),
@@ -47,15 +49,47 @@ def done(held: HeldOut, target: str) -> dict[str, Any]:
         "Seed": str(source.seed),
     }
     return {
-        "sentences": [
-            _fitted(held, target, type(estimator).__name__),
-            drawn(held.posterior),
-            f"Everything below is computed from these draws on {counted(held.n, 'held-out row')}, "
-            "which must not have been used in the fit.",
-        ],
-        "facts": [{"label": label, "value": value} for label, value in facts.items()],
+        "lead": _lead(held, target, name_of(estimator)),
+        "sentences": [drawn(held.posterior)],
+        "facts": [{"label": label, "value": value} for label, value in known.items()],
+        "parameters": _parameters(estimator),
+        "columns": held.names,
         "versions": dict(source.versions),
     }
+
+
+def name_of(estimator: Any) -> str:
+    """Name of an estimator for people: of a pipeline, that of its last step."""
+    last = estimator.steps[-1][1] if getattr(estimator, "steps", None) else estimator
+    return type(last).__name__
+
+
+def _parameters(estimator: Any) -> list[dict[str, str]]:
+    """All parameters of the model, by name."""
+    params = estimator.get_params() if hasattr(estimator, "get_params") else {}
+    return [
+        {"label": name, "value": shortened(" ".join(repr(value).split()), LONGEST_MODEL)}
+        for name, value in params.items()
+    ]
+
+
+def _lead(held: HeldOut, target: str, estimator: str) -> str:
+    """What is predicted, from what, and which rows this page is about."""
+    what = quoted(target)
+    if held.is_classifier:
+        what += f" ({listed(held.classes, MOST_CLASSES)})"
+    source = counted(held.posterior.provenance.n, "row")
+    given = f"{counted(len(held.names), 'column')} of {source}" if held.names else source
+    rows = counted(held.n, "row")
+    if held.n < held.given:
+        rows = f"{rows} (chosen at random from {held.given:,})"
+    if held.share_seen == 0.0:
+        page = f"how well it predicts {rows} that it had not seen"
+    else:
+        page = f"its predictions for {rows}"
+    return (
+        f"The model, {estimator}, learned from {given} to predict {what}. This page shows {page}."
+    )
 
 
 def described(estimator: Any) -> str:
@@ -71,27 +105,16 @@ def described(estimator: Any) -> str:
     return told if len(told) <= LONGEST_MODEL else f"{told[:LONGEST_MODEL]} …"
 
 
-def _fitted(held: HeldOut, target: str, estimator: str) -> str:
-    what = (
-        f"the probabilities of {len(held.classes)} classes"
-        if held.is_classifier
-        else "its mean, and the noise around it"
-    )
-    return (
-        f"{estimator} was fitted to {counted(held.posterior.provenance.n, 'row')} with "
-        f"{counted(len(held.names), 'column')} to predict {target}: {what}."
-    )
-
-
 def drawn(posterior: Any) -> str:
     """How the draws were made, in a sentence or three."""
     source, draws = posterior.provenance, counted(len(posterior), "time")
     if source.method == "martingale":
         return (
-            f"Then, {draws} and independently, {counted(sum(source.blocks), 'row')} were imputed "
-            f"from the fitted model in {counted(len(source.blocks), 'block')}, with a refit after "
-            f"each. The final fits are draws from a martingale posterior. Their spread is the "
-            "uncertainty that remains after seeing the data."
+            f"{draws[0].upper()}{draws[1:]} and independently, the fitted model was extended: it "
+            f"filled in {counted(sum(source.blocks), 'row')} that might have come next, in "
+            f"{counted(len(source.blocks), 'block')}, and was fitted again after each. The final "
+            "fits are draws from a martingale posterior: they differ as much as the data leave "
+            "open."
         )
     how = {
         "bootstrap": "the model was refitted to rows drawn with replacement",
@@ -100,7 +123,7 @@ def drawn(posterior: Any) -> str:
         "anchored": "the model was fitted to noisy outcomes, near a draw of its prior",
         "ntkgp": "the model was fitted around a draw of its linearised prior",
     }
-    return f"Then, {draws} and independently, {how[source.method]}."
+    return f"{draws[0].upper()}{draws[1:]} and independently, {how[source.method]}."
 
 
 def cost(held: HeldOut, baselines: Mapping[str, Any]) -> list[dict[str, Any]]:
@@ -129,23 +152,19 @@ def time_taken(label: str, seconds: float) -> dict[str, Any]:
 
 
 def cautions(held: HeldOut) -> list[str]:
-    """What not to conclude."""
+    """Further mistakes that careful readers make, beside those of the first screen."""
     interval = (
-        "A credible interval is for a class probability, not for the class. A probability of "
-        "0.5 ± 0.01 is known precisely, but the class is still a coin toss."
+        "An interval is for a probability, not for the class. A probability of 0.5 ± 0.01 is known "
+        "precisely, but the class is still a coin toss."
         if held.is_classifier
-        else "A credible interval is for the mean of y at these inputs; a predictive interval is "
-        "for y itself. Do not confuse them."
+        else "A credible interval is for the mean of rows with these inputs; a predictive interval "
+        "is for a single one."
     )
     return [
         interval,
-        "Effects and importances describe the model, not causes. Changing a feature need not "
-        "change the outcome.",
-        "These results do not extend to rows unlike the training data, such as other places, times "
-        "or ranges of values.",
-        "The posterior is close to the Bayesian one only if the algorithm is near-optimal on tasks "
-        "like this. Draws and simulations do not show what the learner cannot model.",
-        "Coverage is an average over rows. It may be lower in some groups of rows.",
-        "Scores compare these fits on these rows. Other rows or seeds would give other numbers; "
-        "the standard errors account for the rows only.",
+        "Draws and simulations do not show what this kind of model cannot learn. The posterior "
+        "is close to the Bayesian one only if the model is nearly the best possible for such data.",
+        "An interval that covers 90 % does so on average over rows. It may cover less often in "
+        "some groups of rows.",
+        "Scores are those of this fit on these rows. Other rows or seeds give other numbers.",
     ]

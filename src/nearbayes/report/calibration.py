@@ -72,26 +72,29 @@ def left_out_coverage(found: Calibration, level: float) -> list[float]:
 
 def _calibrated(found: Calibration, n_draws: int) -> str:
     return (
-        f"Credible intervals are calibrated by simulation. The first fit was taken as the truth, "
+        f"Intervals were calibrated by simulation. {_capital(found.truth)} was taken as the truth, "
         f"{counted(len(found.ratios), 'data set')} like the real one were simulated from it, and "
-        f"the same method was run on each ({counted(found.n_draws, 'draw')}). As a result, "
-        f"{percent(0.9)} intervals extend {in_digits(found.factor(0.9, n_draws))} posterior "
-        f"standard deviations to each side on the {SCALES[found.link]} scale (standard error "
-        f"{in_digits(found.error(0.9))}; 1.64 for a normal distribution). With this factor they "
-        "cover the known truth as often as stated; they never get narrower by calibration."
+        f"the same method was run on each ({counted(found.n_draws, 'draw')}). {percent(0.9)} "
+        f"intervals have to reach {in_digits(found.factor(0.9, n_draws))} standard deviations to "
+        f"each side on the {SCALES[found.link]} scale to cover the known truth that often "
+        f"(standard error {in_digits(found.error(0.9))}; 1.64 for a normal distribution), and so "
+        "they do here. Calibration never makes them narrower."
     )
+
+
+def _capital(words: str) -> str:
+    return words[:1].upper() + words[1:]
 
 
 def _uncalibrated(held: HeldOut) -> str:
     inflation = held.posterior.inflation
     widened = (
-        f"they are quantiles of the draws, widened by the factor {in_digits(inflation)} to correct "
-        "for the finite schedule"
+        f"They are quantiles of the draws, widened by the factor {in_digits(inflation)} because "
+        "the number of refits is finite."
         if inflation != 1
-        else "they are quantiles of the draws"
+        else "They are quantiles of the draws."
     )
     return (
-        f"Credible intervals are not calibrated by simulation: {widened}. This is enough for "
-        "linear models, but tends to give too low coverage for flexible learners; use "
-        'calibration="simulation" for them.'
+        f"Intervals are not calibrated by simulation. {widened} This is enough for linear models, "
+        'but flexible ones usually need calibration="simulation" to cover as often as they say.'
     )

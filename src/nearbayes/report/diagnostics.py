@@ -89,8 +89,7 @@ def _about_draws(halves: dict[str, Any], n_draws: int) -> str:
     if reach < max(LEVELS):
         exact += (
             f" Quantiles of so few draws reach at most {percent(reach)} coverage. Above that, "
-            "intervals that are not calibrated, such as those of importances, are the range of the "
-            "draws."
+            "intervals that are not calibrated are the range of the draws."
         )
     each = (halves["first"], halves["second"], halves["all"])
     if None in each or not each[2]:
@@ -107,8 +106,9 @@ def about_schedule(posterior: Any) -> str:
     """How much of the posterior variance the schedule reaches."""
     source = posterior.provenance
     if not source.blocks:
-        return f"The {source.method.replace('_', ' ')} has no schedule, so nothing is truncated."
+        return f"The method {source.method.replace('_', ' ')!r} has no schedule of refits."
     return (
-        f"The finite schedule captures {percent(source.captured)} of the posterior variance. "
-        f"Standard deviations are multiplied by {in_digits(source.inflation)} to correct for this."
+        f"With {counted(len(source.blocks), 'refit')} per draw, draws show "
+        f"{percent(source.captured)} of the variance of the posterior. Intervals that are not "
+        f"calibrated are widened by the factor {in_digits(source.inflation)} to correct for this."
     )

@@ -27,7 +27,7 @@ def effects(held: HeldOut, features: list[int]) -> dict[str, Any] | None:
     Uses the twelve most important columns that are not constant. Returns None if only the
     predictions of the draws were kept.
     """
-    if not held.keeps_models:
+    if not held.keeps_models or not held.names:
         return None
     shown = partial(column_of, held.table, names=held.names, most=MOST_POINTS, trim=TRIM)
     varying = (each for each in map(shown, features) if each.n_distinct > 1)
@@ -41,16 +41,18 @@ def effects(held: HeldOut, features: list[int]) -> dict[str, Any] | None:
 
 
 def _views(held: HeldOut) -> list[int]:
-    """Classes whose probability is shown: the second of two, or the most frequent of many."""
+    """Classes whose probability is shown: one of two, or the most frequent of many."""
     if not held.is_classifier or len(held.classes) == 2:
-        return [1] if held.is_classifier else []
+        return [held.focus] if held.is_classifier else []
     common = np.argsort(-np.bincount(held.y, minlength=len(held.classes)), kind="stable")
     return sorted(common[:MOST_CLASSES].tolist())
 
 
 def _effect(held: HeldOut, column: Column) -> dict[str, Any]:
     numeric = column.is_number
-    found = partial_dependence(held.model, column, None, LEVELS, MOST_DRAWS)
+    classes = held.model.classes_.tolist() if held.is_classifier else []
+    target = classes[held.focus] if len(classes) == 2 else None
+    found = partial_dependence(held.model, column, target, LEVELS, MOST_DRAWS)
     curves = [found[k] for k in _views(held)] if len(found) > 1 else found
     deciles = np.quantile(column.values, np.arange(1, 10) / 10) if numeric else []
     return {

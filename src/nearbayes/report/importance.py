@@ -18,29 +18,31 @@ __all__ = ["importance"]
 MOST_SHOWN = 15
 INTERVALS = {
     "calibrated": "Intervals are calibrated on simulated data sets.",
-    "inflated": "Intervals are not calibrated: they are widened for the finite schedule alone.",
+    "inflated": "Intervals are not calibrated, only widened for the number of refits.",
     "raw": "Intervals are not calibrated: they are those of the draws.",
 }
 MOST_CORRELATED = 10
 
 
 def importance(held: HeldOut, rng: Rng) -> dict[str, Any] | None:
-    """Posterior of importances, largest first; None if only predictions of the draws were kept.
+    """Posterior of importances, largest first; None without models or columns.
 
     Uses `feature_importances_` or `coef_` of the draws if these refer to columns of X, else
     permutation importance.
     """
-    if not held.keeps_models:
+    if not held.keeps_models or not held.names:
         return None
     place = {name: j for j, name in enumerate(inspected.feature_names(held.model))}
     found = inspected.own_importances(held.model, held.table)
     if found is None or not set(found.names) <= set(place):
         found = inspected.permutation_importances(held.model, held.table, held.y, rng)
     values = found.draws.values
-    order = np.argsort(-np.abs(found.draws.mean), kind="stable")[:MOST_SHOWN]
+    # a coefficient matters by its size; a score that shuffling improves does not matter
+    sizes = np.abs(values) if "coefficient" in found.kind else values
+    order = np.argsort(-_size(found), kind="stable")[:MOST_SHOWN]
     columns = [place[found.names[k]] for k in order]
     top = found.draws.at(order)
-    first = (np.abs(values).argmax(axis=1)[:, None] == order).mean(axis=0)
+    first = (sizes.argmax(axis=1)[:, None] == order).mean(axis=0)
     return {
         "about": _about(held, found),
         "draws": len(values),
@@ -56,6 +58,12 @@ def importance(held: HeldOut, rng: Rng) -> dict[str, Any] | None:
     }
 
 
+def _size(found: inspected.Importances) -> NDArray[np.float64]:
+    """What features are ranked by: the mean, for coefficients without its sign."""
+    mean = found.draws.mean
+    return np.abs(mean) if "coefficient" in found.kind else mean
+
+
 def _possible(kind: str, bounds: NDArray[np.float64]) -> NDArray[np.float64]:
     """Bounds that shares of the importance can have."""
     return np.clip(bounds, 0.0, 1.0) if kind == "feature importance" else bounds
@@ -68,16 +76,18 @@ def _about(held: HeldOut, found: inspected.Importances) -> str:
 
 def _defined(held: HeldOut, found: inspected.Importances) -> str:
     if found.kind == "feature importance":
-        return "The estimator's own feature importances, scaled to sum to 1 in every draw."
+        return (
+            "The model's own importances: the share of its improvement that it owes to each column."
+        )
     if "coefficient" in found.kind:
         return (
-            f"{found.kind.capitalize()} times the standard deviation of the column in the held-out "
-            "rows: the change of the linear predictor for a typical change of the feature."
+            f"{found.kind.capitalize()} times the standard deviation of the column: the change of "
+            "the linear predictor for a typical change of the column."
         )
-    chosen, rows = len(found.names), counted(min(held.n, inspected.MOST_ROWS), "held-out row")
-    screened = f" Only the {chosen} columns most important to the base model were shuffled."
+    chosen, rows = len(found.names), counted(min(held.n, inspected.MOST_ROWS), "row")
+    screened = f" Only the {chosen} columns most important to the first fit were shuffled."
     return (
-        f"Permutation importance: {found.kind} when the column is shuffled, on {rows} and in "
-        f"{counted(len(found.draws.values), 'draw')}."
+        f"How much worse predictions get when the column is shuffled ({found.kind}; permutation "
+        f"importance), on {rows} and in {counted(len(found.draws.values), 'draw')}."
         f"{screened if chosen < len(held.names) else ''}"
     )

@@ -1,4 +1,4 @@
-"""Predictions of held-out rows with intervals, column by column."""
+"""Predictions of rows with intervals, column by column."""
 
 from __future__ import annotations
 
@@ -8,18 +8,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from nearbayes.inspection.columns import column_values, is_present
+from nearbayes.inspection.columns import is_present
 from nearbayes.inspection.reliability import predictive_sets
 from nearbayes.report.heldout import LEVELS, MOST_CLASSES, HeldOut
 from nearbayes.report.rounding import by_level, in_digits, rounded
 
-__all__ = ["most_uncertain", "predictions"]
+__all__ = ["cell_text", "predictions"]
 
 Array = NDArray[np.float64]
 
 MOST_RANKED = 5  # classes of a predictive set that are listed by name
-MOST_UNCERTAIN = 10
-MOST_COLUMNS = 5
 
 
 def predictions(held: HeldOut) -> dict[str, Any]:
@@ -28,6 +26,7 @@ def predictions(held: HeldOut) -> dict[str, Any]:
     columns: dict[str, Any] = {
         "rows": len(shown),
         "of": held.n,
+        "called": held.rows.called,
         "levels": list(LEVELS),
         "row": [held.labels[row] for row in shown],
         "epistemic": rounded(held.epistemic[shown]),
@@ -45,17 +44,20 @@ def _class_columns(held: HeldOut) -> dict[str, Any]:
         "predicted": ranked[:, 0].tolist(),
         "ranked": ranked[:, :MOST_RANKED].T.tolist(),
         "set_size": size.T.tolist(),
-        "views": _views(mean, bounds, ranked[:, 0]),
+        "views": _views(held, mean, bounds, ranked[:, 0]),
     }
 
 
-def _views(mean: Array, bounds: Array, likeliest: NDArray[np.intp]) -> list[dict[str, Any]]:
-    """Views of the second class of two, each class of several, or each row's most likely class."""
+def _views(
+    held: HeldOut, mean: Array, bounds: Array, likeliest: NDArray[np.intp]
+) -> list[dict[str, Any]]:
+    """Views of one class of two, each class of several, or each row's most likely class."""
     n_classes, rows = mean.shape[1], np.arange(len(mean))
     if n_classes > MOST_CLASSES:
         return [_view(None, mean[rows, likeliest], bounds[rows, likeliest])]
     return [
-        _view(k, mean[:, k], bounds[:, k]) for k in ([1] if n_classes == 2 else range(n_classes))
+        _view(k, mean[:, k], bounds[:, k])
+        for k in ([held.focus] if n_classes == 2 else range(n_classes))
     ]
 
 
@@ -75,37 +77,6 @@ def _outcome_columns(held: HeldOut) -> dict[str, Any]:
         "credible": bounds("credible"),
         "predictive": bounds("predictive"),
     }
-
-
-def most_uncertain(held: HeldOut, features: list[int]) -> dict[str, Any]:
-    """Rows with the largest epistemic uncertainty, with their values of a few columns."""
-    rows = np.argsort(-held.epistemic, kind="stable")[:MOST_UNCERTAIN]
-    columns = features[:MOST_COLUMNS]
-    values = {j: column_values(held.table, j) for j in columns}
-    return {
-        "columns": [held.names[j] for j in columns],
-        "rows": [
-            {
-                "row": held.labels[row],
-                "observed": _observed(held, row),
-                "predicted": _predicted(held, row),
-                "probability": rounded(held.mean[row].max()) if held.is_classifier else None,
-                "epistemic": rounded(held.epistemic[row]),
-                "aleatoric": rounded(held.aleatoric[row]),
-                "values": [cell_text(values[j], row) for j in columns],
-            }
-            for row in rows.tolist()
-        ],
-    }
-
-
-def _observed(held: HeldOut, row: int) -> str:
-    return held.classes[held.y[row]] if held.is_classifier else in_digits(float(held.y[row]), 4)
-
-
-def _predicted(held: HeldOut, row: int) -> str:
-    mean = held.mean[row]
-    return held.classes[int(mean.argmax())] if held.is_classifier else in_digits(float(mean), 4)
 
 
 def cell_text(column: NDArray[Any], row: int) -> str:

@@ -39,10 +39,9 @@ def reliability(held: HeldOut) -> dict[str, Any] | None:
         "band": BAND,
         "error": rounded(expected_calibration_error(held.y, held.mean)),
         "words": (
-            f"In {within} of {counted(total, 'group')}, the observed share is within the range "
-            f"that chance explains ({percent(BAND)} binomial interval around the predicted "
-            f"probability). If every probability were right, about {BAND * total:.0f} or more "
-            "would be."
+            f"Rows with similar probabilities form {counted(total, 'group')}. In {within} of them, "
+            "as many rows had the class as predicted, up to chance; if all probabilities are "
+            f"right, about {BAND * total:.0f} should."
         ),
     }
 
@@ -50,7 +49,8 @@ def reliability(held: HeldOut) -> dict[str, Any] | None:
 def _views(held: HeldOut) -> list[dict[str, Any]]:
     """Views of one class of two, or of the most likely class and each of several."""
     if len(held.classes) == 2:
-        return [_view(held, f"probability of {held.classes[1]}", 1)]
+        k = held.focus
+        return [_view(held, f"probability of {held.classes[k]}", k)]
     several = held.classes if len(held.classes) <= MOST_CLASSES else []
     each = [_view(held, f"probability of {name}", k) for k, name in enumerate(several)]
     return [_view(held, "probability of the most likely class", None), *each]
@@ -78,7 +78,7 @@ def _records(columns: dict[str, list[Any]]) -> list[dict[str, Any]]:
 
 
 def held_out_coverage(held: HeldOut) -> dict[str, Any]:
-    """Coverage of predictive intervals (or sets of classes) on held-out rows, by level."""
+    """Coverage of predictive intervals (or sets of classes) on these rows, by level."""
     levels = tuple(sorted(LEVELS if held.is_classifier else CURVE_LEVELS))
     if held.is_classifier:
         covered, widths = set_coverage(held.y, held.mean, levels)
@@ -107,7 +107,7 @@ def _coverage_words(held: HeldOut, levels: Any, covered: Array, bands: Array) ->
     at = levels.index(0.9)
     share, (low, high) = covered[at], bands[at]
     said = f"{percent(0.9)} {'sets' if held.is_classifier else 'predictive intervals'}"
-    found = f"{said} covered {percent(share)} of the held-out outcomes"
+    found = f"{said} covered {percent(share)} of these outcomes"
     if share < low:
         return f"{found}, significantly less than stated: the intervals are too narrow."
     if share > high and held.is_classifier:

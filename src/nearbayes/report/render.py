@@ -9,11 +9,15 @@ from importlib import resources
 from pathlib import Path
 from typing import Any
 
-from nearbayes.report.rounding import in_digits, percent, signed
+from nearbayes.files.atomic import replacing
+from nearbayes.report.markdown import markdown
+from nearbayes.report.rounding import in_digits, likely, percent, signed
 
 __all__ = ["render", "write"]
 
 STYLES = ("page.css", "figures.css")
+FINDINGS = "findings.css"
+TEXTS = (".md", ".markdown")
 SCRIPTS = ("draw.js", "charts.js", "table.js", "page.js")
 FOR_PICTURES = (
     "task",
@@ -29,7 +33,7 @@ FOR_PICTURES = (
 
 
 # page of each task: template, styles, scripts, and the contents that scripts draw
-POSTERIOR = ("report.html.j2", STYLES, SCRIPTS, FOR_PICTURES)
+POSTERIOR = ("report.html.j2", (*STYLES, FINDINGS, "trust.css"), SCRIPTS, FOR_PICTURES)
 PAGES: dict[str, tuple[str, tuple[str, ...], tuple[str, ...], tuple[str, ...]]] = {
     "classification": POSTERIOR,
     "regression": POSTERIOR,
@@ -65,9 +69,15 @@ def render(contents: dict[str, Any]) -> str:
 
 
 def write(contents: dict[str, Any], path: str | Path) -> Path:
-    """Write the page to a file and return its path."""
+    """Write the page to a file, whole or not at all, and return its path.
+
+    A file with the suffix .md gets the findings as Markdown.
+    """
     place = Path(path)
-    place.write_text(render(contents), encoding="utf-8")
+    as_text = place.suffix.lower() in TEXTS and contents["task"] != "causal"
+    page = markdown(contents) if as_text else render(contents)
+    with replacing(place) as draft:
+        draft.write_text(page, encoding="utf-8")
     return place
 
 
@@ -117,5 +127,10 @@ def _templates() -> Any:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters |= {"digits": in_digits, "percent": percent, "signed": signed}
+    environment.filters |= {
+        "digits": in_digits,
+        "likely": likely,
+        "percent": percent,
+        "signed": signed,
+    }
     return environment

@@ -1,4 +1,4 @@
-"""Scores on held-out rows of the posterior, its base model and baselines."""
+"""Scores of the posterior, its base model and baselines on the rows of the report."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ __all__ = ["BASE", "OURS", "scores"]
 Array = NDArray[np.float64]
 Losses = dict[str, Array]
 
-OURS, BASE = "This posterior", "Base model (one fit)"
+OURS, BASE = "This model", "One fit, without uncertainty"
 N_SAMPLES = 200
 CLEAR = 2.0  # standard errors that a clear difference must exceed
 
@@ -158,7 +158,7 @@ def _infinite_difference(
 ) -> dict[str, Any]:
     mine, other = int(np.isinf(ours).sum()), int(np.isinf(theirs).sum())
     verdict = "better" if mine == 0 else "worse" if other == 0 else "unclear"
-    words = f"the observed outcome had probability 0 in {mine} rows, in {other} rows of the other"
+    words = f"gives what happened the probability 0 in {mine} rows, the other in {other}"
     return {
         "against": against,
         "metric": metric.key,

@@ -32,7 +32,7 @@ function coverageChart(holder) {
   const picture = frame(holder, {
     title: "Coverage of predictive intervals against their level. Arrow keys walk through levels.",
     x: { domain: [0, 1], title: "stated coverage" },
-    y: { domain: [0, 1], title: "share of held-out y inside" },
+    y: { domain: [0, 1], title: "share of values inside" },
     height: Math.min(440, Math.max(300, holder.clientWidth)), most: 520,
   });
   const { svg, at } = picture;
@@ -64,9 +64,9 @@ function uncertaintyChart(holder, state) {
   const across = flat ? rows.mean : rows.aleatoric;
   const unit = report.task === "classification" ? "nats" : `sd, in units of ${report.target}`;
   const picture = frame(holder, {
-    title: "Epistemic against aleatoric uncertainty of each row. Arrow keys walk through rows.",
-    x: { domain: padded(extent(across)), title: flat ? `prediction (noise is ${digits((low + high) / 2, 3)} ± ${digits((high - low) / 2, 1)} everywhere)` : `aleatoric (${unit})` },
-    y: { domain: padded(extent([0, ...rows.epistemic])), title: `epistemic (${unit})` },
+    title: "Uncertainty of each row that comes from few rows, against chance. Arrow keys walk through rows.",
+    x: { domain: padded(extent(across)), title: flat ? `prediction (noise is ${digits((low + high) / 2, 3)} ± ${digits((high - low) / 2, 1)} everywhere)` : `chance (${unit})` },
+    y: { domain: padded(extent([0, ...rows.epistemic])), title: `from few rows (${unit})` },
     height: 380, left: 64,
   });
   const { svg, at } = picture;

@@ -19,6 +19,13 @@ function digits(value, places = 4) {
   if (size !== 0 && (size >= 1e7 || size < 1e-4)) return value.toExponential(2);
   return String(Number(value.toPrecision(places)));
 }
+// A probability, rounded for people.
+function likely(share) {
+  if (share > 0 && share < 0.001) return "< 0.1\u00a0%";
+  if (share < 1 && share > 0.999) return "> 99.9\u00a0%";
+  const near = Math.min(share, 1 - share) < 0.01;
+  return `${Number((100 * share).toFixed(near ? 1 : 0))}\u00a0%`;
+}
 const percent = (share) => `${digits(100 * share, 3)}\u00a0%`;
 const between = (lower, upper) => `${digits(lower)} to ${digits(upper)}`;
 const shortened = (text, most) => (text.length > most ? text.slice(0, Math.max(1, most - 1)) + "…" : text);

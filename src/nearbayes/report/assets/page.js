@@ -18,7 +18,7 @@ const pictures = {
 function draw(...ids) {
   for (const id of ids.length ? ids : Object.keys(pictures)) {
     const holder = document.getElementById(id);
-    if (holder) pictures[id](holder, state);
+    if (holder && holder.clientWidth) pictures[id](holder, state); // closed parts have no width
   }
 }
 
@@ -49,6 +49,17 @@ const turns = { first: () => 0, previous: () => state.page - 1, next: () => stat
 for (const [id, turn] of Object.entries(turns)) {
   document.getElementById(`table-${id}`).addEventListener("click", () => { state.page = turn(); drawTable(state); });
 }
+
+// Charts are drawn when their part is opened; links open the part that they lead to.
+for (const part of document.querySelectorAll("#details > details")) {
+  part.addEventListener("toggle", () => { if (part.open) draw(); });
+}
+function openTarget() {
+  const target = location.hash && document.getElementById(location.hash.slice(1));
+  for (let part = target; part; part = part.parentElement) if (part.tagName === "DETAILS") part.open = true;
+}
+addEventListener("hashchange", openTarget);
+openTarget();
 
 // Highlight the current section in the table of contents.
 const links = new Map([...document.querySelectorAll(".toc a")].map((link) => [link.hash.slice(1), link]));

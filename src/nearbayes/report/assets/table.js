@@ -6,9 +6,6 @@ const isClasses = report.task === "classification";
 const observedText = (k) => (isClasses ? report.classes[report.predictions.observed[k]] : digits(report.predictions.observed[k]));
 const predictedText = (k) => (isClasses ? report.classes[report.predictions.predicted[k]] : digits(report.predictions.mean[k]));
 
-// Trailing zeros are kept, so that probabilities are aligned.
-const probability = (p) => (p >= 1e-4 ? p.toPrecision(4) : digits(p));
-
 // With several classes, the view of the most likely class differs by row.
 function probabilityView(state) {
   const { views, predicted } = report.predictions;
@@ -34,16 +31,16 @@ function setText(k, level) {
 
 function classColumns(state) {
   const rows = report.predictions, view = probabilityView(state);
-  return [
-    { key: "row", title: "Row", value: (k) => rows.row[k], text: (k) => String(rows.row[k]) },
+  const columns = [
+    { key: "row", title: rows.called, value: (k) => rows.row[k], text: (k) => String(rows.row[k]) },
     { key: "observed", title: "Observed", value: observedText, text: observedText },
-    { key: "predicted", title: "Predicted", value: predictedText, text: predictedText },
-    { key: "mean", title: probabilityTitle(state), number: true, value: view.mean, text: (k) => probability(view.mean(k)) },
-    { key: "credible", title: "Credible interval", number: true, value: (k) => view.upper(k) - view.lower(k), text: (k) => `${probability(view.lower(k))} to ${probability(view.upper(k))}` },
-    { key: "picture", title: "", picture: (k) => spark([0, 1], { inner: [view.lower(k), view.upper(k)], middle: view.mean(k) }) },
-    { key: "set", title: "Predictive set", value: (k) => rows.set_size[state.coverage][k], text: (k) => setText(k, state.coverage) },
-    { key: "epistemic", title: "Epistemic", number: true, value: (k) => rows.epistemic[k], text: (k) => digits(rows.epistemic[k], 3) },
+    { key: "predicted", title: "Answer", wide: true, value: predictedText, text: predictedText },
+    { key: "mean", title: probabilityTitle(state), number: true, value: view.mean, text: (k) => likely(view.mean(k)) },
+    { key: "credible", title: "Interval", number: true, value: (k) => view.upper(k) - view.lower(k), text: (k) => `${likely(view.lower(k))} to ${likely(view.upper(k))}` },
+    { key: "picture", title: "", wide: true, picture: (k) => spark([0, 1], { inner: [view.lower(k), view.upper(k)], middle: view.mean(k) }) },
   ];
+  if (report.classes.length === 2) return columns;
+  return [...columns, { key: "set", title: "Plausible classes", wide: true, value: (k) => rows.set_size[state.coverage][k], text: (k) => setText(k, state.coverage) }];
 }
 
 function outcomeColumns(state) {
@@ -51,15 +48,16 @@ function outcomeColumns(state) {
   const widest = rows.predictive[report.levels.length - 1];
   const domain = extent([...widest.lower, ...widest.upper, ...rows.observed]);
   return [
-    { key: "row", title: "Row", value: (k) => rows.row[k], text: (k) => String(rows.row[k]) },
+    { key: "row", title: rows.called, value: (k) => rows.row[k], text: (k) => String(rows.row[k]) },
     { key: "observed", title: "Observed", number: true, value: (k) => rows.observed[k], text: observedText },
     { key: "mean", title: "Predicted", number: true, value: (k) => rows.mean[k], text: predictedText },
-    { key: "credible", title: "Credible interval", number: true, value: (k) => inner.upper[k] - inner.lower[k], text: (k) => between(inner.lower[k], inner.upper[k]) },
-    { key: "predictive", title: "Predictive interval", number: true, value: (k) => outer.upper[k] - outer.lower[k], text: (k) => between(outer.lower[k], outer.upper[k]) },
-    { key: "picture", title: "", picture: (k) => spark(domain, { outer: [outer.lower[k], outer.upper[k]], inner: [inner.lower[k], inner.upper[k]], middle: rows.mean[k], seen: rows.observed[k] }) },
-    { key: "epistemic", title: "Epistemic", number: true, value: (k) => rows.epistemic[k], text: (k) => digits(rows.epistemic[k], 3) },
+    { key: "predictive", title: "Range of the value", number: true, value: (k) => outer.upper[k] - outer.lower[k], text: (k) => between(outer.lower[k], outer.upper[k]) },
+    { key: "credible", title: "Range of the average", number: true, wide: true, value: (k) => inner.upper[k] - inner.lower[k], text: (k) => between(inner.lower[k], inner.upper[k]) },
+    { key: "picture", title: "", wide: true, picture: (k) => spark(domain, { outer: [outer.lower[k], outer.upper[k]], inner: [inner.lower[k], inner.upper[k]], middle: rows.mean[k], seen: rows.observed[k] }) },
   ];
 }
+
+const kinds = (column) => [column.number && "number", column.wide && "wide"].filter(Boolean).join(" ");
 
 // Intervals of a row: thin line for y, thick line for its mean, dark tick for the observed value.
 function spark(domain, { outer, inner, middle, seen }) {
@@ -91,7 +89,7 @@ function chosenRows(columns, state) {
 function tableHead(columns, state, again) {
   const row = element("tr");
   for (const column of columns) {
-    const head = element("th", { scope: "col", "data-key": column.key, ...(column.number ? { class: "number" } : {}) });
+    const head = element("th", { scope: "col", "data-key": column.key, class: kinds(column) });
     if (column.picture) head.append(element("span", { class: "skip" }, "Picture"));
     else {
       const sorted = state.sort === column.key;
@@ -112,7 +110,7 @@ function tableHead(columns, state, again) {
 function tableRow(columns, k) {
   const row = element("tr");
   columns.forEach((column, place) => {
-    const cell = element(place === 0 ? "th" : "td", { ...(place === 0 ? { scope: "row" } : {}), ...(column.number ? { class: "number" } : {}) });
+    const cell = element(place === 0 ? "th" : "td", { ...(place === 0 ? { scope: "row" } : {}), class: kinds(column) });
     if (column.picture) cell.append(column.picture(k)); else cell.textContent = column.text(k);
     row.append(cell);
   });

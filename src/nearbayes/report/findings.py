@@ -1,0 +1,53 @@
+"""Findings: the questions that a reader has, each with a short and a longer answer."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from nearbayes.report.heldout import HeldOut
+from nearbayes.report.rounding import counted, listed
+
+__all__ = ["findings"]
+
+MOST_NAMED = 5
+
+
+def findings(held: HeldOut, found: dict[str, Any]) -> list[dict[str, str]]:
+    """Questions in the order of a reader's interest: dicts with key, question, short and long.
+
+    Parameters
+    ----------
+    held : HeldOut
+    found : dict
+        The sections "quality", "doubt", "check", "drivers" and "more".
+    """
+    quality, sure = found["quality"], found["doubt"]
+    how_good = "How often is it right?" if held.is_classifier else "How far off is it?"
+    listing = [
+        _finding("quality", how_good, quality),
+        _finding("doubt", "How sure is it?", sure),
+        _finding("check", "Which cases should a person check?", _check(held, found)),
+    ]
+    if found["drivers"] is not None:
+        listing.append(_finding("drivers", "What drives the predictions?", found["drivers"]))
+    listing.append(_finding("more", "Would more data help?", found["more"]))
+    return listing
+
+
+def _finding(key: str, question: str, words: dict[str, Any]) -> dict[str, str]:
+    return {"key": key, "question": question, "short": words["short"], "long": words["long"]}
+
+
+def _check(held: HeldOut, found: dict[str, Any]) -> dict[str, str]:
+    check, sure, rare = found["check"], found["doubt"], found["quality"].get("rare")
+    named = [str(each["row"]) for each in check["rows"][:MOST_NAMED]]
+    first = f"{check['called']} {listed(named)} come first."
+    if not held.is_classifier:
+        short = "Those about which the model knows the least."
+    elif rare:
+        short = f"Those with the highest possible probability of “{rare['name']}”."
+    elif sure["doubtful"]:
+        short = f"The {counted(sure['doubtful'], 'doubtful row')}."
+    else:
+        short = "No row is doubtful; these are the least sure."
+    return {"short": short, "long": f"{first} They are listed below with their intervals."}
