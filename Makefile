@@ -4,7 +4,7 @@ VENV   ?= .venv
 BIN    := $(VENV)/bin
 READY  := $(VENV)/.ready
 
-.PHONY: setup setup-torch demo test lint test-install test-slow test-autogluon bench experiments clean
+.PHONY: setup setup-torch demo cluster-dask cluster-ray test-clusters kill soak test lint fuzz test-install test-slow test-autogluon bench experiments clean
 
 setup: $(READY)
 
@@ -17,6 +17,25 @@ $(READY): pyproject.toml
 
 demo: $(READY)       ## real data, base model against bagging against nearbayes, a picture and a report
 	$(BIN)/python examples/demo.py
+
+cluster-dask: .venv-clusters/.ready  ## the same draws on a Dask scheduler with 2 workers on loopback
+	.venv-clusters/bin/python examples/cluster.py dask
+
+cluster-ray: .venv-clusters/.ready   ## the same draws on Ray with 2 workers on loopback
+	.venv-clusters/bin/python examples/cluster.py ray
+
+test-clusters: .venv-clusters/.ready  ## Dask, Ray and object stores; workers that are killed
+	.venv-clusters/bin/python -m pytest tests/clusters
+
+kill: .venv-clusters/.ready          ## 60 random SIGKILLs of workers and parents on joblib, Dask and Ray
+	PYTHONPATH=. .venv-clusters/bin/python tests/faults/killing.py
+
+# An environment of its own: Ray and moto pin what others need.
+.venv-clusters/.ready: pyproject.toml
+	$(PYTHON) -m venv .venv-clusters
+	.venv-clusters/bin/python -m pip install --quiet --upgrade pip
+	.venv-clusters/bin/python -m pip install --quiet --editable '.[cli,dask,jax,ray,s3,xgboost]' 'moto[server]' pytest pytest-timeout
+	touch $@
 
 test: $(READY)       ## unit, contract, fault and fast statistical tests, and every docstring example
 	$(BIN)/python -m pytest -n 2 --dist worksteal
@@ -44,6 +63,12 @@ test-install:        ## the README's install commands in an environment of their
 test-slow: $(READY)  ## coverage over many replications, seed sweeps, laws with XLA's optimisation
 	$(BIN)/python -m pytest -n 2 -m slow --timeout 3600
 	XLA_FLAGS= $(BIN)/python -m pytest -n 2 --dist worksteal tests/contracts
+
+fuzz: $(READY)       ## 20,000 mutated files of every kind of model; none may crash, hang or fill memory
+	$(BIN)/python tests/files/fuzzing.py
+
+soak: $(READY)       ## 20 minutes of fits, files, reports and resumed runs; nothing may grow
+	$(BIN)/python tests/faults/soak.py
 
 test-autogluon: .venv-autogluon/.ready  ## AutoGluon with tiny models
 	.venv-autogluon/bin/python -m pytest tests/autogluon
@@ -73,4 +98,4 @@ $(VENV)/.ready-experiments: $(READY)
 	touch $@
 
 clean:
-	rm -rf $(VENV) .venv-autogluon .venv-install .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) .venv-autogluon .venv-clusters .venv-install .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -1,10 +1,14 @@
-"""Compare base model, bagging and nearbayes on data shipped with scikit-learn: ``make demo``."""
+"""Three things that only a posterior of the model gives, on data that ships with scikit-learn.
+
+``make demo`` runs this; ``python examples/demo.py --seeds 20`` counts in how many repetitions the
+three claims hold.
+"""
 
 from __future__ import annotations
 
+import argparse
 import os
 import pathlib
-import time
 from typing import Any
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")  # one process per core, one thread per process
@@ -14,136 +18,247 @@ import matplotlib
 matplotlib.use("Agg")
 import matplotlib.pyplot as plt
 import numpy as np
-from rich.console import Console
-from rich.table import Table
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
 from sklearn.datasets import load_breast_cancer, load_diabetes
-from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
-from sklearn.model_selection import train_test_split
+from sklearn.ensemble import GradientBoostingRegressor, HistGradientBoostingClassifier
+from sklearn.linear_model import LogisticRegression, Ridge
+from sklearn.model_selection import cross_val_predict, train_test_split
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import PolynomialFeatures, StandardScaler
 
 import nearbayes as nb
-from nearbayes import report
-from nearbayes.inspection.reliability import set_coverage
-from nearbayes.metrics import accuracy, coverage, crps_samples, log_score, width
 
 PICTURE, REPORT = pathlib.Path("nearbayes_demo.png"), pathlib.Path("nearbayes_demo.html")
-COMMON = {"n_draws": 50, "n_jobs": 2, "random_state": 0}
-METHODS = {
-    "base model": {"n_refits": 0, "n_draws": 1},
-    "bagging": {"method": "bootstrap"},
-    "nearbayes": {},
-}
+SEEN = ["mean texture", "mean smoothness", "mean symmetry", "mean compactness", "texture error"]
+COVERAGE, BUDGET = 0.9, 0.95
+N_TOTALS = 1_000  # simulated totals
+OURS, THEIRS, TRUTH = "#2a86ad", "#d08a3c", "#c0334d"
 
 
 def main() -> None:
-    console = Console(width=110)
-    classified = classification(console)
-    regressed = regression(console)
-    picture(classified, regressed)
-    write_report(classified)
-    console.print(f"Figure: {PICTURE.resolve()}")
-    console.print(f"Report, to open in a browser: {REPORT.resolve()}")
+    options = argparse.ArgumentParser(description=__doc__)
+    options.add_argument("--seeds", type=int, default=0, help="count how often the claims hold")
+    options.add_argument("--jobs", type=int, default=2)
+    asked = options.parse_args()
+    if asked.seeds:
+        count_claims(asked.seeds, asked.jobs)
+        return
+    probability = probabilities(jobs=asked.jobs)
+    print(about_probabilities(probability), end="\n\n")
+    importance = importances(jobs=asked.jobs)
+    print(about_importances(importance), end="\n\n")
+    budget = budgets()
+    print(about_budgets(budget), end="\n\n")
+    picture(probability, importance, budget).savefig(PICTURE, dpi=130)
+    importance["model"].report(*importance["test"], REPORT)
+    print(f"Figure: {PICTURE.resolve()}")
+    print(f"Report on the model of part 2, to open in a browser: {REPORT.resolve()}")
 
 
-def classification(console: Console) -> dict[str, Any]:
+def probabilities(seed: int = 0, n_draws: int = 20, jobs: int = 2) -> dict[str, Any]:
+    """Intervals of a boosted tree's probabilities, where the true ones are known.
+
+    The inputs are real; labels are drawn from a smooth model that was fitted to the real labels.
+    """
     source = load_breast_cancer(as_frame=True)
-    X, y = source.data, source.target.map(dict(enumerate(source.target_names)))
-    parts = train_test_split(X, y, test_size=0.4, random_state=0, stratify=y)
-    X_train, X_test, y_train, y_test = parts
-    estimator = HistGradientBoostingClassifier()
-    table = make_table(
-        f"Breast cancer: is a tumour benign? {len(y_train)} training rows, {len(y_test)} test rows",
-        ["log score", "accuracy", "90 % sets: cover", "mean size", "90 % interval of p: width"],
+    X, rng = source.data[SEEN], np.random.default_rng(seed)
+    smooth = make_pipeline(StandardScaler(), PolynomialFeatures(2), LogisticRegression(C=0.1))
+    truth = smooth.fit(X, source.target == 0).predict_proba(X)[:, 1]
+    y = (rng.random(len(truth)) < truth).astype(int)
+    X_train, X_test, y_train, _, _, p = train_test_split(
+        X, y, truth, test_size=0.3, random_state=seed
     )
-    models, codes = {}, (y_test == "malignant").to_numpy().astype(int)
-    for name, options in METHODS.items():
-        model, seconds = timed_fit(
-            nb.PosteriorClassifier(estimator, **{**COMMON, **options}), X_train, y_train
-        )
-        models[name], p = model, model.predict_proba(X_test)
-        (inside,), (size,) = set_coverage(codes, p, [0.9])
-        interval_width = width(model.predict_interval(X_test)[:, 0])
-        figures = [log_score(codes, p), accuracy(codes, p), inside, size, interval_width]
-        table.add_row(name, *(f"{figure:.3f}" for figure in figures), f"{seconds:.1f} s")
-    console.print(table)
-    console.print(
-        "lower log score is better; the true p is unknown, so only interval widths are shown\n"
-    )
-    return {"model": model, "bagging": models["bagging"], "X": X_test, "y": y_test}
+    tree = HistGradientBoostingClassifier(max_iter=60)
+    settings = {"n_draws": n_draws, "n_jobs": jobs, "random_state": seed}
+    found: dict[str, Any] = {"truth": p, "rows": len(y_train)}
+    for name, how in {
+        "bagging": {"method": "bootstrap", "calibration": None},
+        "nearbayes": {},
+    }.items():
+        model = nb.PosteriorClassifier(tree, **settings, **how).fit(X_train, y_train)
+        bounds = model.predict_interval(X_test, COVERAGE)[:, 1]
+        found[name] = bounds
+        found[f"{name} covers"] = float(((bounds[:, 0] <= p) & (p <= bounds[:, 1])).mean())
+    return found
 
 
-def regression(console: Console) -> dict[str, Any]:
+def about_probabilities(found: dict[str, Any]) -> str:
+    return (
+        f"1. An interval on a probability. A boosted tree learned from {found['rows']} rows whose "
+        f"true probabilities are known.\n   {COVERAGE:.0%} intervals hold the true probability of "
+        f"new rows this often: nearbayes {found['nearbayes covers']:.0%}, bagging "
+        f"{found['bagging covers']:.0%}."
+    )
+
+
+def importances(seed: int = 0, n_draws: int = 30, jobs: int = 2) -> dict[str, Any]:
+    """Which column matters more for diabetes? A posterior of importances, not one ranking."""
+    X, y = load_diabetes(return_X_y=True, as_frame=True, scaled=False)
+    X_train, X_test, y_train, y_test = train_test_split(
+        X, y.rename("progression"), test_size=0.25, random_state=seed
+    )
+    tree = GradientBoostingRegressor(n_estimators=40, max_depth=2, random_state=seed)
+    model = nb.PosteriorRegressor(tree, n_draws=n_draws, n_jobs=jobs, random_state=seed)
+    model.fit(X_train, y_train)
+    found = model.functional(lambda fitted: fitted.feature_importances_)
+    order, alone = np.argsort(-found.mean)[:6], tree.fit(X_train, y_train).feature_importances_
+    draws = found.values[:, order]
+    return {
+        "model": model,
+        "test": (X_test, y_test),
+        "names": X.columns[order].tolist(),
+        "draws": draws,
+        "interval": found.interval(COVERAGE)[order].clip(0, 1),  # calibrated; shares
+        "largest": float((draws.argmax(axis=1) == 0).mean()),
+        "one of two": float((draws.argmax(axis=1) < 2).mean()),
+        "one fit": alone[order],
+        "first of one fit": X.columns[alone.argmax()],
+    }
+
+
+def about_importances(found: dict[str, Any]) -> str:
+    first, second = found["names"][:2]
+    return (
+        f"2. The posterior of an importance. One fit ranks {found['first of one fit']!r} first, "
+        f"with {found['one fit'].max():.0%} of all importance.\n   The draws do not agree: in "
+        f"{found['largest']:.0%} of them {first!r} is first, in {found['one of two']:.0%} it is "
+        f"{first!r} or {second!r}."
+    )
+
+
+def budgets(n_splits: int = 40, n_train: int = 100, n_draws: int = 30) -> dict[str, Any]:
+    """Which budget suffices for the total of many new rows? Repeated over random splits.
+
+    Noise averages out over the rows. An error of the model does not, as all rows share it.
+    """
     X, y = load_diabetes(return_X_y=True)
-    X_train, X_test, y_train, y_test = train_test_split(X, y, test_size=0.4, random_state=0)
-    estimator = HistGradientBoostingRegressor()
-    table = make_table(
-        f"Diabetes: disease progression. {len(y_train)} training rows, {len(y_test)} test rows",
-        ["CRPS", "RMSE", "90 % intervals of y: cover", "width"],
-    )
-    for name, options in METHODS.items():
-        model, seconds = timed_fit(
-            nb.PosteriorRegressor(estimator, **{**COMMON, **options}), X_train, y_train
+    totals, plain, ours = [], [], []
+    for seed in range(n_splits):
+        X_train, X_new, y_train, y_new = train_test_split(
+            X, y, train_size=n_train, random_state=seed
         )
-        interval = model.predict_interval(X_test)
-        rmse = float(np.sqrt(np.mean((model.predict(X_test) - y_test) ** 2)))
-        crps = crps_samples(y_test, model.sample(X_test, 1000, random_state=0))
-        figures = [crps, rmse, coverage(y_test, interval), width(interval)]
-        table.add_row(name, *(f"{figure:.3f}" for figure in figures), f"{seconds:.1f} s")
-    console.print(table)
-    console.print("lower CRPS is better; all methods have the same noise model\n")
-    return {"model": model, "X": X_test, "y": y_test}
+        ridge = Ridge(0.1).fit(X_train, y_train)
+        residuals = y_train - cross_val_predict(Ridge(0.1), X_train, y_train, cv=10)
+        drawn = np.random.default_rng(seed).choice(residuals, (N_TOTALS, len(y_new)))
+        model = nb.PosteriorRegressor(Ridge(0.1), n_draws=n_draws, random_state=seed)
+        model.fit(X_train, y_train)
+        totals.append(y_new.sum())
+        plain.append(ridge.predict(X_new).sum() + drawn.sum(axis=1))
+        ours.append(model.sample(X_new, N_TOTALS, random_state=seed).sum(axis=1))
+    found: dict[str, Any] = {"rows": len(y_new), "train": n_train, "totals": np.array(totals)}
+    for name, values in {"one fit": plain, "nearbayes": ours}.items():
+        found[name] = np.array(values)
+        budget = np.quantile(found[name], BUDGET, axis=1)
+        found[f"{name} suffices"] = float((budget >= found["totals"]).mean())
+        found[f"{name} budget"] = float(budget.mean())
+    return found
 
 
-def timed_fit(model: Any, X: Any, y: Any) -> tuple[Any, float]:
-    started = time.perf_counter()
-    return model.fit(X, y), time.perf_counter() - started
-
-
-def make_table(title: str, columns: list[str]) -> Table:
-    table = Table(title=title, title_justify="left", title_style="bold")
-    table.add_column("")
-    for column in [*columns, "time"]:
-        table.add_column(column, justify="right")
-    return table
-
-
-def picture(classified: dict[str, Any], regressed: dict[str, Any]) -> None:
-    figure, (left, right) = plt.subplots(1, 2, figsize=(11, 4.2), layout="constrained")
-    p = classified["model"].predict_proba(classified["X"])[:, 0]
-    interval = classified["model"].predict_interval(classified["X"])[:, 0]
-    benign = (classified["y"] == "benign").to_numpy()
-    draw_intervals(left, p, interval, benign, "test rows, by predicted probability")
-    left.set_title("P(benign) of a boosted tree, with 90 % credible intervals", loc="left")
-    mean = regressed["model"].predict(regressed["X"])
-    interval = regressed["model"].predict_interval(regressed["X"])
-    draw_intervals(right, mean, interval, regressed["y"], "test rows, by prediction")
-    inner = regressed["model"].predict_interval(regressed["X"], kind="credible")
-    order = np.argsort(mean)
-    right.vlines(np.arange(len(mean)), *inner[order].T, color="#1f6f8b", lw=1.6)
-    right.set_title("Diabetes: 90 % for the mean (dark) and for y (light)", loc="left")
-    figure.savefig(PICTURE, dpi=130)
-
-
-def write_report(classified: dict[str, Any]) -> None:
-    contents = report.contents(
-        classified["model"],
-        classified["X"],
-        classified["y"],
-        title="Breast cancer: is a tumour benign?",
-        target="tumour",
-        baselines={"bagging": classified["bagging"]},
+def about_budgets(found: dict[str, Any]) -> str:
+    extra = found["nearbayes budget"] - found["one fit budget"]
+    return (
+        f"3. A decision that changes. A budget for the total of {found['rows']} new rows, learned "
+        f"from {found['train']}, shall suffice in {BUDGET:.0%} of all cases.\n   In "
+        f"{len(found['totals'])} random splits, that of one fit with its noise suffices in "
+        f"{found['one fit suffices']:.0%}, that of the posterior in "
+        f"{found['nearbayes suffices']:.0%}: it is {extra:,.0f} higher on average."
     )
-    report.write(contents, REPORT)
 
 
-def draw_intervals(axes: Any, centre: Any, interval: Any, truth: Any, label: str) -> None:
-    order = np.argsort(centre)
-    place = np.arange(len(order))
-    axes.vlines(place, *interval[order].T, color="#9ecfd8", lw=1.6)
-    axes.plot(place, centre[order], color="#1f6f8b", lw=1.2)
-    axes.scatter(place, truth[order], s=7, color="#d1495b", zorder=3, label="observed")
-    axes.set_xlabel(label)
-    axes.spines[["top", "right"]].set_visible(False)
+def claims(seed: int, jobs: int) -> dict[str, bool]:
+    """Whether what the demo shows holds with this seed."""
+    probability, importance = probabilities(seed, jobs=jobs), importances(seed, jobs=jobs)
+    ours, bagging = probability["nearbayes covers"], probability["bagging covers"]
+    return {
+        "nearbayes covers 80 % or more of the true probabilities": ours >= 0.8,
+        "bagging covers at least 10 points less": bagging <= ours - 0.1,
+        "which column matters most is not certain": importance["largest"] < 0.95,
+    }
+
+
+def count_claims(n_seeds: int, jobs: int) -> None:
+    """Print in how many repetitions each claim holds."""
+    held = [claims(seed, jobs) for seed in range(n_seeds)]
+    for claim in held[0]:
+        print(f"{sum(each[claim] for each in held)} of {n_seeds}: {claim}")
+    print(about_budgets(budgets(n_splits=10 * n_seeds)))
+
+
+def picture(
+    probability: dict[str, Any], importance: dict[str, Any], budget: dict[str, Any]
+) -> Figure:
+    """The three parts side by side."""
+    figure, axes = plt.subplots(1, 3, figsize=(13, 4), layout="constrained")
+    draw_probabilities(axes[0], probability)
+    draw_importances(axes[1], importance)
+    draw_budget(axes[2], budget)
+    return figure
+
+
+def draw_probabilities(axes: Axes, found: dict[str, Any], most: int = 60) -> None:
+    """Intervals of two methods in the order of the true probabilities; misses stand out."""
+    order = np.argsort(found["truth"])
+    order = order[np.linspace(0, len(order) - 1, min(most, len(order))).astype(int)]
+    for shift, name, color in ((0.0, "nearbayes", OURS), (0.45, "bagging", THEIRS)):
+        place, (low, high) = np.arange(len(order)) + shift, found[name][order].T
+        axes.vlines(
+            place, low, high, color=color, lw=1.8, label=f"{name}: {found[f'{name} covers']:.0%}"
+        )
+    axes.plot(
+        np.arange(len(order)) + 0.2, found["truth"][order], ".", color=TRUTH, ms=4, label="truth"
+    )
+    axes.set_title("90 % intervals of probabilities: how many hold the truth", loc="left")
+    axes.set_xlabel("new rows, by true probability")
     axes.legend(frameon=False, loc="upper left")
+    tidy(axes)
+
+
+def draw_importances(axes: Axes, found: dict[str, Any]) -> None:
+    """Importance of each column in every draw, with its interval and the value of one fit."""
+    for k, name in enumerate(found["names"]):
+        values, (low, high) = found["draws"][:, k], found["interval"][k]
+        spread = np.linspace(-0.16, 0.16, len(values))
+        axes.plot(values, k + spread, ".", color=OURS, ms=4, alpha=0.6)
+        axes.hlines(k + 0.3, low, high, color=OURS, lw=2.5)
+        axes.plot(
+            found["one fit"][k],
+            k + 0.3,
+            "x",
+            color=TRUTH,
+            ms=6,
+            label="one fit" if k == 0 else None,
+        )
+        axes.text(-0.02, k, name, ha="right", va="center")
+    axes.set_title(
+        f"Importances in every draw: {found['names'][0]!r} leads in {found['largest']:.0%}",
+        loc="left",
+    )
+    axes.set_yticks([])
+    axes.invert_yaxis()
+    axes.set_xlabel("share of all importance")
+    axes.legend(frameon=False, loc="lower right")
+    tidy(axes)
+
+
+def draw_budget(axes: Axes, found: dict[str, Any]) -> None:
+    """What each method expects of the total of the first split, and its budget."""
+    bins = np.linspace(found["nearbayes"][0].min(), found["nearbayes"][0].max(), 50)
+    for name, color in (("nearbayes", OURS), ("one fit", THEIRS)):
+        budget = np.quantile(found[name][0], BUDGET)
+        says = f"{name}: suffices in {found[f'{name} suffices']:.0%} of splits"
+        axes.hist(found[name][0], bins=bins, color=color, alpha=0.45, density=True, label=says)
+        axes.axvline(budget, color=color, lw=1.8)
+    axes.set_title("A budget that shall suffice in 95 % of cases", loc="left")
+    axes.set_xlabel(f"total of {found['rows']} new rows (lines: budgets)")
+    axes.set_yticks([])
+    axes.set_ylim(top=1.35 * axes.get_ylim()[1])
+    axes.legend(frameon=False, loc="upper left")
+    tidy(axes)
+
+
+def tidy(axes: Axes) -> None:
+    axes.spines[["top", "right"]].set_visible(False)
 
 
 if __name__ == "__main__":

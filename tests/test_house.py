@@ -10,6 +10,7 @@ import nearbayes
 
 ROOT = Path(nearbayes.__file__).parent
 ROOMS = [
+    "telling",
     "registry",
     "metrics",
     "draws",
@@ -26,6 +27,7 @@ ROOMS = [
     "baselines",
     "causal",
     "files",
+    "diagnostics",
     "estimators",
     "inspection",
     "plots",

@@ -1,27 +1,31 @@
 """Bayesian uncertainty for any machine-learning algorithm, with no prior to write."""
 
-from nearbayes import baselines, causal, files, gp, metrics, neural, plots
-from nearbayes.algorithms import families
-from nearbayes.algorithms.estimators import (
-    ClassifierAlgorithm,
-    DensityAlgorithm,
-    RegressorAlgorithm,
-)
-from nearbayes.algorithms.families import SequentialMLE
-from nearbayes.algorithms.functions import algorithm
-from nearbayes.algorithms.linear_gaussian import LinearGaussian
-from nearbayes.core import inputs
-from nearbayes.core.data import Data
-from nearbayes.core.engine import DrawWarning
-from nearbayes.core.martingale import martingale_paths, martingale_posterior
-from nearbayes.core.posterior import Posterior
-from nearbayes.core.protocols import Algorithm, ChunkAlgorithm, Traits
-from nearbayes.core.schedule import Schedule
-from nearbayes.draws import credible_sets
-from nearbayes.estimators import PosteriorClassifier, PosteriorRegressor, load
-from nearbayes.estimators.rare import RareClassWarning
-from nearbayes.gradients.gradient_martingale import GradientMartingale
-from nearbayes.learners.smooth_trees import SmoothTreesClassifier, SmoothTreesRegressor
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from nearbayes import baselines, causal, files, gp, metrics, neural, plots
+    from nearbayes.algorithms import families
+    from nearbayes.algorithms.estimators import (
+        ClassifierAlgorithm,
+        DensityAlgorithm,
+        RegressorAlgorithm,
+    )
+    from nearbayes.algorithms.families import SequentialMLE
+    from nearbayes.algorithms.functions import algorithm
+    from nearbayes.algorithms.linear_gaussian import LinearGaussian
+    from nearbayes.core import inputs
+    from nearbayes.core.data import Data
+    from nearbayes.core.engine import DrawWarning
+    from nearbayes.core.martingale import martingale_paths, martingale_posterior
+    from nearbayes.core.posterior import Posterior
+    from nearbayes.core.protocols import Algorithm, ChunkAlgorithm, Traits
+    from nearbayes.core.schedule import Schedule
+    from nearbayes.draws import credible_sets
+    from nearbayes.estimators import PosteriorClassifier, PosteriorRegressor, load
+    from nearbayes.estimators.rare import RareClassWarning
+    from nearbayes.gradients.gradient_martingale import GradientMartingale
+    from nearbayes.learners.smooth_trees import SmoothTreesClassifier, SmoothTreesRegressor
 
 __version__ = "0.1.0.dev0"
 
@@ -59,3 +63,53 @@ __all__ = [
     "neural",
     "plots",
 ]
+
+# Where names come from: loaded when first used, as NumPy, SciPy and scikit-learn take seconds.
+# Names that are not here are modules of the package. A test compares this with the imports above.
+_HOMES = {
+    "Algorithm": "core.protocols",
+    "ChunkAlgorithm": "core.protocols",
+    "ClassifierAlgorithm": "algorithms.estimators",
+    "Data": "core.data",
+    "DensityAlgorithm": "algorithms.estimators",
+    "DrawWarning": "core.engine",
+    "GradientMartingale": "gradients.gradient_martingale",
+    "LinearGaussian": "algorithms.linear_gaussian",
+    "Posterior": "core.posterior",
+    "PosteriorClassifier": "estimators",
+    "PosteriorRegressor": "estimators",
+    "RareClassWarning": "estimators.rare",
+    "RegressorAlgorithm": "algorithms.estimators",
+    "Schedule": "core.schedule",
+    "SequentialMLE": "algorithms.families",
+    "SmoothTreesClassifier": "learners.smooth_trees",
+    "SmoothTreesRegressor": "learners.smooth_trees",
+    "Traits": "core.protocols",
+    "algorithm": "algorithms.functions",
+    "credible_sets": "draws",
+    "families": "algorithms",
+    "inputs": "core",
+    "load": "estimators",
+    "martingale_paths": "core.martingale",
+    "martingale_posterior": "core.martingale",
+}
+
+
+def __getattr__(name: str) -> Any:
+    """Load a public name, or a module of the package, when it is first used."""
+    if name not in __all__:
+        raise AttributeError(f"module 'nearbayes' has no attribute {name!r}")
+    home = _HOMES.get(name)
+    try:
+        found = import_module(f"{__name__}.{home or name}")
+        if home is not None:
+            found = getattr(found, name, None) or import_module(f"{__name__}.{home}.{name}")
+    except AttributeError as error:  # Python would read it as "nearbayes has no such name"
+        raise ImportError(f"nearbayes.{name} could not be loaded: {error}") from error
+    globals()[name] = found
+    return found
+
+
+def __dir__() -> list[str]:
+    """Offer what is public."""
+    return [*__all__, "__version__"]

@@ -121,7 +121,7 @@ def test_every_method(method, kind):
     }[kind]
     model = face(trees(**SMALL), method=method, **FEW).fit(X, y)
     assert 0 < model.calibration_.factor(0.9) < 100
-    assert "simulated data sets of 6 draws" in str(model.calibration_)
+    assert "6 draws each" in str(model.calibration_)
 
 
 def test_a_random_ensemble_is_calibrated_and_one_of_equal_fits_is_not():

@@ -68,7 +68,7 @@ def test_model_and_posterior_give_one_functional(classifier):
     np.testing.assert_array_equal(ours.interval(), theirs.interval())
     assert ours.spread == theirs.spread == classifier.posterior_.spread == "calibrated"
     assert ours.summary()["spread"] == "calibrated"
-    assert "intervals are calibrated" in classifier.posterior_.summary()
+    assert "intervals: calibrated on" in classifier.posterior_.summary()
 
 
 @pytest.mark.parametrize("link", ["identity", "logit"])
@@ -232,7 +232,8 @@ def failing(at):
     ("function", "error", "words"),
     [
         (failing(4), ValueError, "the function failed at draw 3: KeyError: 'no such column'"),
-        (lambda fitted: {"slope": 1.0}, TypeError, "must return a number .* got dict for draw 0"),
+        (lambda fitted: {1.0}, TypeError, "must return a number .* got set for draw 0"),
+        (lambda fitted: {"slope": "up"}, TypeError, "must return a number .* got str for draw 0"),
         (lambda fitted: "steep", TypeError, "must return a number .* got str for draw 0"),
         (lambda fitted: None, ValueError, "must return finite numbers, got others for 10 of 10"),
         (lambda fitted: [1.0, np.nan], ValueError, "must return finite numbers"),

@@ -3,10 +3,12 @@
 import active_learning
 import causal_questions
 import decision
+import images
 import importance_posterior
 import numpy as np
 import probability_interval
 import pytest
+import texts
 
 
 def test_probability_intervals_find_the_doubtful_patients(capsys):
@@ -41,6 +43,26 @@ def test_decisions_are_the_cheapest_and_better_than_one_for_all(capsys):
     np.testing.assert_allclose(regret[found["is_best"] == 1], 0, atol=1e-12)
     assert found["paid"].mean() < 1.2
     assert f"mean cost {found['paid'].mean():.2f};" in capsys.readouterr().out
+
+
+def test_texts_are_told_apart_and_words_have_intervals(capsys):
+    found = texts.main(n_draws=6)
+    assert found["right"].mean() > 0.85
+    assert (
+        (found["interval"][..., 0] < found["p"]) & (found["p"] < found["interval"][..., 1])
+    ).all()
+    low, _ = found["words"].interval(0.9).T
+    names = found["names"].tolist()
+    assert low[names.index("test")] > 0  # of scipy.stats
+    assert "words that surely speak for or against stats" in capsys.readouterr().out
+
+
+def test_images_that_are_doubtful_are_wrong_more_often(capsys):
+    found = images.main(n_draws=6)
+    right, doubtful = found["right"], found["doubtful"]
+    assert 0 < doubtful.sum() < 600
+    assert (~right[doubtful]).mean() > 5 * (~right[~doubtful]).mean()
+    assert f"doubtful: {doubtful.sum()} images" in capsys.readouterr().out
 
 
 def test_labels_by_uncertainty_start_where_random_ones_do(capsys, monkeypatch):

@@ -10,6 +10,8 @@ from sklearn.gaussian_process import GaussianProcessRegressor
 from sklearn.gaussian_process.kernels import Matern, WhiteKernel
 
 import nearbayes as nb
+from nearbayes.core.data import Data
+from nearbayes.core.seeds import Seeds
 from nearbayes.gp.empirical_bayes import EmpiricalBayesAlgorithm
 from nearbayes.gp.marginal import (
     FLATTEST,
@@ -143,6 +145,17 @@ def test_draws_together_are_draws_one_by_one(inputs):
     together = nb.martingale_posterior(algorithm, data, n_draws=3, random_state=1, **run)
     first = nb.martingale_posterior(algorithm, data, n_draws=1, random_state=1, **run)
     np.testing.assert_array_equal(together.predict(NEW)[0], first.predict(NEW)[0])
+
+
+def test_a_search_that_starts_at_another_fit_ends_where_others_end():
+    model = nb.PosteriorRegressor(GP(tolerance=1e-6), n_draws=2, random_state=0).fit(X, Y)
+    algorithm, first = model.posterior_.chunks, model.posterior_.first
+    data = [algorithm.coded(Data.of(X[rows], Y[rows])) for rows in (X[:, 0] < 5, X[:, 0] > 1)]
+    streams = Seeds(0).streams(range(2), 0).at(0)
+    cold, warm = algorithm.fit(data, streams), algorithm.fit_near(data, [first] * 2, streams)
+    np.testing.assert_allclose(
+        algorithm.predict(warm, X), algorithm.predict(cold, X), atol=1e-3 * np.std(Y)
+    )
 
 
 def test_urn_rows_are_counted_not_repeated():

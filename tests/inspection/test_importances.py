@@ -1,5 +1,6 @@
 import numpy as np
 import pandas as pd
+import pytest
 from scipy import sparse
 from sklearn.ensemble import GradientBoostingRegressor
 from sklearn.feature_selection import SelectKBest, f_regression
@@ -7,6 +8,7 @@ from sklearn.linear_model import LinearRegression, Ridge
 from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, StandardScaler
+from sklearn.tree import DecisionTreeClassifier
 
 import nearbayes as nb
 from nearbayes.inspection.importance import own_importances, permutation_importances
@@ -114,3 +116,24 @@ def test_many_draws_are_thinned(table, outcomes):
     found = permutation_importances(model, table, outcomes, np.random.default_rng(0))
     assert found.draws.values.shape == (40, 3)
     assert len(model.posterior_) == 41
+
+
+@pytest.mark.filterwarnings("ignore::nearbayes.RareClassWarning")
+def test_the_driver_of_a_rare_class_is_found_among_many_rows():
+    """Of 500 rows at random, two or three would be of a class of 0.5 %."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(20_000, 4))
+    y = (X[:, 2] > 2.58).astype(int)
+    tree = DecisionTreeClassifier(max_depth=3, min_samples_leaf=20)
+    model = nb.PosteriorClassifier(tree, n_draws=3, n_refits=1, calibration=None, random_state=0)
+    model.fit(X[:4_000], y[:4_000])
+    for seed in range(3):
+        found = permutation_importances(model, X, y, np.random.default_rng(seed))
+        sizes = found.draws.mean
+        assert found.names[sizes.argmax()] == "x2"
+        assert sizes[2] > 3 * np.abs(np.delete(sizes, 2)).max()
+        # about as large as on all rows, of which the class is 0.5 %
+        moved = X.copy()
+        moved[:, 2] = rng.permutation(moved[:, 2])
+        whole = brier(y, model.predict_proba(moved)) - brier(y, model.predict_proba(X))
+        assert 0.5 < sizes[2] / whole < 2

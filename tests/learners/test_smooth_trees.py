@@ -119,3 +119,17 @@ def test_posteriors_keep_the_choice_and_can_be_saved(library, tmp_path):
 def test_it_is_the_default():
     regressor = nb.PosteriorRegressor(n_draws=2, calibration=None, random_state=0)
     assert isinstance(regressor.fit(X, LINE).estimators_[0], nb.SmoothTreesRegressor)
+
+
+@pytest.mark.parametrize("library", [pd, pl])
+@pytest.mark.parametrize("n_levels", [90, 300])
+def test_a_column_of_very_many_categories(library, n_levels):
+    """Trees tell 255 apart, and small tables have 63 bins."""
+    rng = np.random.default_rng(0)
+    code = rng.permutation(np.arange(400) % n_levels)
+    frame = pd.DataFrame({"x": rng.normal(size=400), "code": pd.Categorical(code.astype(str))})
+    y = frame["x"].to_numpy() + (code == 0)
+    X = frame if library is pd else pl.from_pandas(frame)
+    model = nb.SmoothTreesRegressor(max_rounds=5, random_state=0).fit(X, y)
+    assert np.isfinite(model.predict(X)).all()
+    assert np.isfinite(model.fit(X, code == 0).predict(X[:5])).all()

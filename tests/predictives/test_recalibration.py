@@ -63,3 +63,15 @@ def test_classes_that_are_seen_once():
         np.random.default_rng(0),
     )
     assert np.isfinite(found.shift).all()
+
+
+def test_large_data_cost_one_fold():
+    n, fits = 12_000, []
+    rng = np.random.default_rng(5)
+    data = Data.of(rng.uniform(size=(n, 1)), rng.integers(2, size=n))
+
+    def fit(data, rng):
+        fits.append(len(data.y))
+
+    learn_recalibration(fit, lambda model, x: np.full((len(x), 2), 0.5), data, 2, rng)
+    assert fits == [9_600, 12_000]

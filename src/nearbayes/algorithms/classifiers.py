@@ -6,12 +6,13 @@ from collections.abc import Mapping
 from typing import Any
 
 from nearbayes.algorithms.estimators import ClassifierAlgorithm
+from nearbayes.fits.adapters import fitting_of
 from nearbayes.registry import family_of
 
 __all__ = ["classifier_algorithm"]
 
 
-def classifier_algorithm(estimator: Any, fit_params: Mapping[str, Any]) -> Any:
+def classifier_algorithm(estimator: Any, fit_params: Mapping[str, Any], quick: bool = False) -> Any:
     """A classifier with a refit of its own keeps it; others are fitted again.
 
     Parameters
@@ -19,6 +20,8 @@ def classifier_algorithm(estimator: Any, fit_params: Mapping[str, Any]) -> Any:
     estimator : classifier
     fit_params : mapping
         Further keyword arguments of `fit`.
+    quick : bool
+        Whether to learn what labels are imputed from on a few folds, as a first look does.
 
     Examples
     --------
@@ -29,4 +32,4 @@ def classifier_algorithm(estimator: Any, fit_params: Mapping[str, Any]) -> Any:
     family = family_of(estimator)
     if family is not None and family.algorithm is not None and not fit_params:
         return family.resolved("algorithm")(estimator)
-    return ClassifierAlgorithm.of(estimator, **fit_params)
+    return ClassifierAlgorithm(fitting_of(estimator, fit_params), quick=quick)

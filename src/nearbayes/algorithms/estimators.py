@@ -5,12 +5,13 @@ from __future__ import annotations
 import copy
 import inspect
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.base import is_classifier, is_regressor
 from sklearn.dummy import DummyClassifier
 from sklearn.linear_model import LinearRegression
 
@@ -22,10 +23,10 @@ from nearbayes.core.tables import Table
 from nearbayes.fits.adapters import fitting_of
 from nearbayes.fits.estimator_fit import EstimatorFit, has_no_missing
 from nearbayes.fits.targets import class_codes
-from nearbayes.predictives.noise import Noise, NoiseName, learn_noise
+from nearbayes.predictives.noise import QUICK, USUAL, Noise, NoiseName, learn_noise
 from nearbayes.predictives.positive import PowerNoise
 from nearbayes.predictives.predictive import CategoricalPredictive, Predictive
-from nearbayes.predictives.recalibration import Recalibration, learn_recalibration
+from nearbayes.predictives.recalibration import ENOUGH_ROWS, Recalibration, learn_recalibration
 
 __all__ = ["ClassifierAlgorithm", "DensityAlgorithm", "NoisyRegressor", "RegressorAlgorithm"]
 
@@ -47,6 +48,8 @@ class ClassifierAlgorithm(Algorithm):
     recalibration : Recalibration, optional
         From predicted probabilities to those that labels are imputed from; learned from the data
         for flexible learners and for those with class weights.
+    quick : bool
+        Whether that is learned from a few folds, and all draws share the first fit.
 
     Examples
     --------
@@ -64,6 +67,7 @@ class ClassifierAlgorithm(Algorithm):
     classes: NDArray[Any] | None = None
     labels: NDArray[Any] | None = None
     recalibration: Recalibration | None = None
+    quick: bool = field(default=False, compare=False)
 
     @classmethod
     def of(cls, estimator: Any, **fit_params: Any) -> ClassifierAlgorithm:
@@ -73,12 +77,14 @@ class ClassifierAlgorithm(Algorithm):
     @cached_property
     def traits(self) -> Traits:
         """Those of the estimator; probabilities are spread on the scale of log-odds."""
-        return replace(self.fitting.traits, link="logit", classes=self.classes)
+        traits = _shared_start(self.fitting.traits) if self.quick else self.fitting.traits
+        return replace(traits, link="logit", classes=self.classes)
 
     def prepare(self, data: Data, rng: Rng) -> tuple[ClassifierAlgorithm, Data]:
         """Check the estimator and turn labels into class codes."""
         estimator = self.fitting.estimator
-        if not hasattr(estimator, "predict_proba"):
+        _refuse_other_kind(estimator, "classifier")
+        if not _gives_probabilities(estimator):
             raise TypeError(
                 f"estimator must have predict_proba, but {type(estimator).__name__} as configured "
                 "has none: wrap it in sklearn.calibration.CalibratedClassifierCV."
@@ -97,6 +103,11 @@ class ClassifierAlgorithm(Algorithm):
         prepared = replace(self, fitting=tuned, classes=classes, labels=labels)
         return prepared._recalibrated(coded, rng), coded
 
+    def coded(self, data: Data) -> Data:
+        """Labels as class codes."""
+        assert self.classes is not None
+        return replace(data, y=class_codes(data.y, self.classes, "y"))
+
     def _recalibrated(self, data: Data, rng: Rng) -> ClassifierAlgorithm:
         """Learn from which probabilities to impute labels, where those of a fit may mislead.
 
@@ -113,6 +124,7 @@ class ClassifierAlgorithm(Algorithm):
             len(self.classes),  # type: ignore[arg-type]
             rng,
             with_slope=not weighted,
+            enough=QUICK.enough if self.quick else ENOUGH_ROWS,
         )
         return replace(self, recalibration=learned)
 
@@ -135,6 +147,9 @@ class ClassifierAlgorithm(Algorithm):
 
     def sample(self, model: Any, x: Rows, rng: Rng) -> NDArray[np.intp]:
         """Class codes drawn from the predicted probabilities, recalibrated if need be."""
+        return np.concatenate([self._sampled(model, part, rng) for part in x.pieces()])
+
+    def _sampled(self, model: Any, x: Rows, rng: Rng) -> NDArray[np.intp]:
         probabilities = self.predict(model, x.distinct)
         if self.recalibration is not None:
             probabilities = self.recalibration.applied(probabilities)
@@ -174,6 +189,8 @@ class RegressorAlgorithm(Algorithm):
         What is around the prediction; see `PosteriorRegressor`.
     learned : Noise, optional
         The noise as learned from the real rows.
+    quick : bool
+        Whether the noise is learned from a few folds, and all draws share the first fit.
 
     Examples
     --------
@@ -190,6 +207,7 @@ class RegressorAlgorithm(Algorithm):
     fitting: EstimatorFit
     noise: NoiseName | Callable[..., Any] = "auto"
     learned: Noise | None = None
+    quick: bool = field(default=False, compare=False)
 
     @classmethod
     def of(
@@ -202,19 +220,26 @@ class RegressorAlgorithm(Algorithm):
     def traits(self) -> Traits:
         """Those of the estimator; what cannot be negative is spread on the log scale."""
         positive = isinstance(self.learned, PowerNoise)
-        return replace(self.fitting.traits, link="log" if positive else "identity")
+        traits = _shared_start(self.fitting.traits) if self.quick else self.fitting.traits
+        return replace(traits, link="log" if positive else "identity")
 
     def prepare(self, data: Data, rng: Rng) -> tuple[RegressorAlgorithm, Data]:
         """Learn the noise from real rows."""
-        numeric = replace(data, y=np.asarray(data.y, dtype=np.float64))
+        _refuse_other_kind(self.fitting.estimator, "regressor")
+        numeric = self.coded(data)
         if (numeric.y == numeric.y[0]).all():
             raise ValueError(
                 f"y is constant ({np.ravel(numeric.y)[0]:g} in every row): there is no noise to "
                 "learn from, so there is no posterior to draw."
             )
         fitting = self.fitting.for_table(data.table).tuned(numeric, rng)
-        learned = learn_noise(self.noise, fitting, numeric, rng)
+        folds = QUICK if self.quick else USUAL
+        learned = learn_noise(self.noise, fitting, numeric, rng, folds)
         return replace(self, fitting=fitting, learned=learned), numeric
+
+    def coded(self, data: Data) -> Data:
+        """Outcomes as floats."""
+        return replace(data, y=np.asarray(data.y, dtype=np.float64))
 
     def simulate(
         self, outcomes: Callable[[Table], NDArray[Any]], data: Data
@@ -230,13 +255,15 @@ class RegressorAlgorithm(Algorithm):
 
     def refit(self, data: Data, new: Block, model: NoisyRegressor, rng: Rng) -> NoisyRegressor:
         """Fit a clone from scratch on real and imputed rows, and move the noise level."""
-        mean = new.x.repeat(self.predict(model, new.x.distinct))
+        parts = [part.repeat(self.predict(model, part.distinct)) for part in new.x.pieces()]
+        mean = np.concatenate(parts)
         noise = model.noise.updated(new.x, new.y, mean, new.size / new.total)
         return NoisyRegressor(self.fitting.fit(data, integer_seed(rng)), noise)
 
     def sample(self, model: NoisyRegressor, x: Rows, rng: Rng) -> Array:
         """Outcomes drawn around the prediction."""
-        return self.predictive(model, x.distinct).sample(x, rng)
+        parts = [self.predictive(model, part.distinct).sample(part, rng) for part in x.pieces()]
+        return np.concatenate(parts)
 
     def predict(self, model: NoisyRegressor, x: Table) -> Array:
         """The regression function, shape (n_rows,) or (n_rows, n_outputs)."""
@@ -314,6 +341,11 @@ class DensityAlgorithm(Algorithm):
         return np.asarray(drawn[0] if isinstance(drawn, tuple) else drawn)
 
 
+def _shared_start(traits: Traits) -> Traits:
+    """One first fit for all draws, also of a random algorithm: refits are random all the same."""
+    return replace(traits, randomised=False)
+
+
 def _as_inputs(data: Data) -> Data:
     """Observations as the table that scikit-learn's density estimators call X."""
     if data.y.ndim != 2:
@@ -329,3 +361,22 @@ def example() -> tuple[RegressorAlgorithm, Data]:
     rng = np.random.default_rng(7)
     X = rng.normal(size=(60, 3))
     return RegressorAlgorithm.of(LinearRegression()), Data.of(X, X[:, 0] + rng.normal(size=60))
+
+
+def _gives_probabilities(estimator: Any) -> bool:
+    """Whether a fitted copy has `predict_proba`, also where that is not known before the fit."""
+    last = estimator.steps[-1][1] if hasattr(estimator, "steps") else estimator
+    # scikit-learn's stacking takes a logistic regression if no final estimator is given
+    stacked = getattr(last, "final_estimator", last) is None
+    return hasattr(estimator, "predict_proba") or (stacked and hasattr(type(last), "predict_proba"))
+
+
+def _refuse_other_kind(estimator: Any, wanted: str) -> None:
+    """Refuse a regressor as classifier, and a classifier as regressor."""
+    other = "regressor" if wanted == "classifier" else "classifier"
+    is_other = is_regressor if wanted == "classifier" else is_classifier
+    if hasattr(estimator, "__sklearn_tags__") and is_other(estimator):
+        raise TypeError(
+            f"estimator must be a {wanted}, got the {other} {type(estimator).__name__}: use "
+            f"Posterior{other.capitalize()}, or give a {wanted}."
+        )

@@ -12,7 +12,9 @@ from nearbayes.registry import family_of
 __all__ = ["regressor_algorithm"]
 
 
-def regressor_algorithm(estimator: Any, noise: Any, fit_params: Mapping[str, Any]) -> Any:
+def regressor_algorithm(
+    estimator: Any, noise: Any, fit_params: Mapping[str, Any], quick: bool = False
+) -> Any:
     """A regressor with a refit of its own keeps it; others get noise around their predictions.
 
     Parameters
@@ -22,6 +24,8 @@ def regressor_algorithm(estimator: Any, noise: Any, fit_params: Mapping[str, Any
         As in `PosteriorRegressor`.
     fit_params : mapping
         Further keyword arguments of `fit`.
+    quick : bool
+        Whether to learn the noise from a few folds, as a first look does.
 
     Examples
     --------
@@ -32,4 +36,4 @@ def regressor_algorithm(estimator: Any, noise: Any, fit_params: Mapping[str, Any
     family, own_noise = family_of(estimator), noise in ("auto", "estimator")
     if family is not None and family.algorithm is not None and own_noise and not fit_params:
         return family.resolved("algorithm")(estimator)
-    return RegressorAlgorithm(fitting_of(estimator, fit_params), noise)
+    return RegressorAlgorithm(fitting_of(estimator, fit_params), noise, quick=quick)

@@ -11,16 +11,16 @@ the method or the estimator but that its errors on data like the real ones are a
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from nearbayes.algorithms.estimators import ClassifierAlgorithm, RegressorAlgorithm
-from nearbayes.core.data import Data
+from nearbayes.core.data import Data, parts_of
 from nearbayes.core.engine import DrawWarning
 from nearbayes.core.lifting import as_chunks
 from nearbayes.core.posterior import Posterior
@@ -32,15 +32,21 @@ from nearbayes.draws.calibration import Calibration, ratios
 from nearbayes.draws.credible import SMALLEST, on_link_scale
 from nearbayes.estimators.simulated import MOST_BYTES, SimulatedSets, pickled_size
 from nearbayes.estimators.truth import Truth, likely_truth
+from nearbayes.execution.checkpoint import made_once, opened
+from nearbayes.execution.digest import digest
 from nearbayes.execution.executor import (
-    JoblibExecutor,
+    Gathered,
     OnError,
     gather,
     in_one_line,
+    limit_of,
     timed_on_one_thread,
 )
+from nearbayes.execution.executors import ExecutorChoice, executor_of
+from nearbayes.execution.stores import within
+from nearbayes.telling import warn
 
-__all__ = ["CalibrationError", "calibrated", "differ"]
+__all__ = ["CalibrationError", "calibrated", "differ", "simulation_plan"]
 
 Array = NDArray[np.float64]
 Draw = Callable[..., Posterior]
@@ -83,6 +89,10 @@ def calibrated(
     on_error: OnError = "report",
     progress: bool | None = None,
     most_bytes: float = MOST_BYTES,
+    executor: ExecutorChoice = None,
+    checkpoint: Any = None,
+    draw_timeout: float | None = None,
+    draw_memory: float | None = None,
 ) -> Posterior:
     """Simulate data sets from a likely truth, and compare the posterior of each with it.
 
@@ -99,8 +109,9 @@ def calibrated(
         ``draw(algorithm, data, **run)`` runs the method.
     n_sets : int, optional
         Simulated data sets, two or more; default as many as cost about 1.4 times the draws.
-    n_jobs, on_error, progress
-        As in `nearbayes.martingale_posterior`; simulated sets are taken in parallel.
+    n_jobs, on_error, progress, executor, checkpoint, draw_timeout, draw_memory
+        As in `nearbayes.martingale_posterior`; simulated sets are taken in parallel, and kept one
+        by one.
     most_bytes : float
         Keep draws of simulated sets that together, pickled, are not larger; 0 keeps none.
     """
@@ -109,53 +120,100 @@ def calibrated(
     rng = Seeds(posterior.provenance.seed).calibration()
     seeds = [integer_seed(rng) for _ in range(n_sets)]
     chunks, points = as_chunks(posterior.algorithm), _points(data, rng)
-    (truth, start), spent = timed_on_one_thread(
-        lambda: (likely_truth(chunks, posterior.first, data, rng), _start(posterior, points))
-    )
-    found = gather(
-        JoblibExecutor(n_jobs, chunks.traits.runs_in),
-        _simulated,
-        _Simulation(chunks, truth, data, points, draw, n_draws, start, most_bytes / n_sets),
-        seeds,
-        on_error=on_error,
-        seconds_per_item=posterior.provenance.seconds["per_draw"] * n_draws,
-        progress=progress,
-        what="simulated data sets to calibrate intervals",
-    )
-    done, lost = list(found.done.values()), list(found.lost.values())
-    if not done:
-        raise CalibrationError(lost[0].error)
-    if len(done) < n_sets:
-        why = f"; the first said: {lost[0].error}" if lost else ""
-        warnings.warn(
-            f"intervals are calibrated on {len(done)} of {n_sets} simulated data sets{why}",
-            DrawWarning,
-            stacklevel=4,
+    # a simulated set takes a first fit, what is learned before it, and its draws
+    limit = limit_of(None if draw_timeout is None else draw_timeout * (n_draws + 2), draw_memory)
+    most_bytes /= n_sets
+    known = (draw, n_draws, most_bytes)
+    parts = {} if checkpoint is None else _decisive(posterior, data, points, *known)
+    # other draws, as after a larger n_draws, have simulated sets of their own
+    place = within(checkpoint, digest(parts)[:12])
+    with opened(place, parts, "set-{}".format) as kept:
+        find = partial(_truth, chunks, posterior, points, data, rng)
+        truth, start, spent, rng = made_once(kept, "truth", find, parts_of(data))
+        found = gather(
+            executor_of(executor, n_jobs, chunks.traits.runs_in, limit is not None),
+            _simulated,
+            _Simulation(chunks, truth, data, points, *known, start),
+            seeds,
+            on_error=on_error,
+            seconds_per_item=posterior.provenance.seconds["per_draw"] * n_draws,
+            progress=progress,
+            what="simulated data sets to calibrate intervals",
+            limit=limit,
+            kept=kept,
         )
-    seen = [found.done[seed].value for seed in seeds if seed in found.done]
+        seen = _seen(found, seeds)
+        calibration = _compared(posterior, seen, truth, start, n_draws)
+        spent += sum(each.seconds for each in found.done.values())
+        draws = tuple(each.draws for each in seen if each.draws is not None)
+        if len(draws) < len(seen):
+            return replace(posterior, calibration=replace(calibration, seconds=spent), truths=None)
+        plain = getattr(chunks, "algorithm", chunks)
+        learn = partial(timed_on_one_thread, partial(_learned, plain, truth, data, rng))
+        learned, spent_after = made_once(kept, "learned", learn, parts_of(data))
+    calibration = replace(calibration, seconds=spent + spent_after)
+    known_truth = truth.as_estimator(getattr(plain, "labels", None))
+    sets = SimulatedSets(draws, known_truth, learned, calibration)
+    return replace(posterior, calibration=calibration, truths=sets)
+
+
+def _truth(
+    chunks: ChunkAlgorithm, posterior: Posterior, points: Table, data: Data, rng: Rng
+) -> tuple[Truth, float, float, Rng]:
+    """A likely truth, the start of log-odds, the seconds these took, and the generator after."""
+    truth, spent = timed_on_one_thread(lambda: likely_truth(chunks, posterior.first, data, rng))
+    return truth, _start(posterior, points), spent, rng
+
+
+def _seen(found: Gathered, seeds: list[int]) -> list[_Seen]:
+    """Simulated sets that could be used; a warning if these are not all."""
+    lost = list(found.lost.values())
+    if not found.done:
+        raise CalibrationError(lost[0].error)
+    if len(found.done) < len(seeds):
+        why = f"; the first said: {lost[0].error}" if lost else ""
+        warn(
+            f"intervals are calibrated on {len(found.done)} of {len(seeds)} simulated data sets"
+            f"{why}",
+            DrawWarning,
+        )
+    return [found.done[seed].value for seed in seeds if seed in found.done]
+
+
+def _compared(
+    posterior: Posterior, seen: list[_Seen], truth: Truth, start: float, n_draws: int
+) -> Calibration:
+    """What simulated sets say of the posterior; `seconds` are added later."""
     pooled = np.mean([each.variance.mean(axis=0) for each in seen], axis=0)
     if posterior.link == "logit":  # classes have one scale
         pooled = pooled.mean()
-    calibration = Calibration(
+    return Calibration(
         tuple(ratios(each.error, each.variance, pooled) for each in seen),
         posterior.link,
         n_draws,
         # where draws start at random, the correction for truncation is conservative (App. C)
-        1.0 if chunks.traits.randomised else posterior.inflation,
-        spent + sum(each.seconds for each in done),
+        1.0 if posterior.chunks.traits.randomised else posterior.inflation,
+        0.0,
         pooled,
         start,
         truth.words,
     )
-    draws = tuple(each.draws for each in seen if each.draws is not None)
-    if len(draws) < len(seen):
-        return replace(posterior, calibration=calibration, truths=None)
-    plain = getattr(chunks, "algorithm", chunks)
-    known = truth.as_estimator(getattr(plain, "labels", None))
-    (learned, spent) = timed_on_one_thread(lambda: _learned(plain, truth, data, rng))
-    calibration = replace(calibration, seconds=calibration.seconds + spent)
-    sets = SimulatedSets(draws, known, learned, calibration)
-    return replace(posterior, calibration=calibration, truths=sets)
+
+
+def _decisive(
+    posterior: Posterior, data: Data, points: Table, draw: Draw, n_draws: int, most_bytes: float
+) -> dict[str, Any]:
+    """All that decides what simulated sets say; the draws stand for all that has made them."""
+    few = points if posterior.kept_at is None else posterior.kept_at
+    return {
+        "data": digest(data),
+        "draws": digest(posterior.predict(few)),
+        "method": digest(draw),
+        "seed": str(posterior.provenance.seed),
+        "n_draws": n_draws,
+        "most_bytes": str(most_bytes),
+        "version": posterior.provenance.versions,
+    }
 
 
 def _learned(algorithm: Any, truth: Truth, data: Data, rng: Rng) -> Any:
@@ -174,11 +232,10 @@ def _learned(algorithm: Any, truth: Truth, data: Data, rng: Rng) -> Any:
     try:
         return again.reveal(again.fit(many, rng))
     except Exception as error:
-        warnings.warn(
+        warn(
             "intervals of functionals that need a fitted estimator, such as importances, are not "
             f"calibrated, as a fit to many simulated rows failed: {in_one_line(error)}",
             DrawWarning,
-            stacklevel=6,
         )
         return None
 
@@ -215,8 +272,8 @@ class _Simulation:
     points: Table
     draw: Draw
     n_draws: int
-    start: float
     most_bytes: float
+    start: float
 
     def data_set(self, rng: Rng) -> tuple[Any, Data]:
         """Outcomes of the truth at the real inputs, of two classes at least."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import warnings
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -19,11 +19,13 @@ from nearbayes.core.data import Data
 from nearbayes.core.engine import DrawWarning
 from nearbayes.core.protocols import Inputs
 from nearbayes.core.schedule import Schedule
-from nearbayes.draws.functional import Spread
+from nearbayes.draws.functional import Functional, Spread
 from nearbayes.estimators.face import Method, PosteriorEstimator
 from nearbayes.estimators.rare import warn_of_rare_classes
 from nearbayes.execution.executor import OnError
+from nearbayes.execution.executors import ExecutorChoice
 from nearbayes.learners.smooth_trees import SmoothTreesClassifier
+from nearbayes.telling import warn
 
 __all__ = ["PosteriorClassifier", "Uncertainty"]
 
@@ -46,6 +48,16 @@ class Uncertainty:
     aleatoric: NDArray[np.float64]
     epistemic: NDArray[np.float64]
 
+    @classmethod
+    def of(cls, predictions: Functional) -> Uncertainty:
+        """Split class probabilities of draws, spread as far as their intervals reach."""
+        spread = predictions.adjusted()
+        draws = spread / spread.sum(axis=-1, keepdims=True)
+        total = entropy(draws.mean(axis=0), axis=1)
+        aleatoric = entropy(draws, axis=2).mean(axis=0)
+        # Jensen's inequality says >= 0; equal draws may miss it by rounding error.
+        return cls(total, aleatoric, np.maximum(total - aleatoric, 0.0))
+
 
 class PosteriorClassifier(ClassifierMixin, PosteriorEstimator):  # type: ignore[misc]
     """Bayesian uncertainty for any classifier with `predict_proba`, without a prior.
@@ -57,8 +69,11 @@ class PosteriorClassifier(ClassifierMixin, PosteriorEstimator):  # type: ignore[
         `SmoothTreesClassifier`, boosted trees blended with a smooth model, which takes missing
         values and categorical columns.
         AutoGluon's `TabularPredictor`, configured but not fitted, will do, too.
-    n_draws : int
-        Number of posterior draws; each is a fitted estimator.
+    n_draws : int or "quick"
+        Number of posterior draws; each is a fitted estimator. "quick" is a first look, in at most
+        three times the time of a 5-fold cross-validation: 6 draws of one refit, whose intervals are
+        rough, as they are not calibrated. To refine it, fit again with ``n_draws=50`` and
+        ``warm_start=True``.
     n_refits : int, optional
         Refits per draw; default 8, 4 for boosted trees, 1 for AutoGluon. More refits capture more
         of the posterior variance; intervals are corrected for what is missing. 0 gives back the
@@ -86,6 +101,20 @@ class PosteriorClassifier(ClassifierMixin, PosteriorEstimator):  # type: ignore[
     warm_start : bool
         Whether `fit`, called again with the same data and settings, keeps the draws that are
         there and makes only those that are missing: after Ctrl-C, or with a larger `n_draws`.
+    executor : str or Dask client, optional
+        Where draws and simulated data sets are made: "serial", "threads", "processes", "dask",
+        "ray", the address of a Dask scheduler or a Dask client. None honours
+        ``joblib.parallel_config``. Draws are the same everywhere, bit for bit.
+    checkpoint : path or str, optional
+        A folder, or an address such as s3://bucket/prefix, where finished draws and simulated data
+        sets are kept. The same `fit`, in another process, goes on from there. It holds pickles:
+        as trusted as the code that wrote it.
+    draw_timeout : float, optional
+        Seconds that a draw may take before its worker process is ended and it counts as failed.
+        The first fit, in this process, has no limit.
+    draw_memory : float, optional
+        Bytes by which a worker process may grow while it makes a draw, before it is ended and the
+        draw counts as failed; on Linux.
 
     Attributes
     ----------
@@ -114,7 +143,7 @@ class PosteriorClassifier(ClassifierMixin, PosteriorEstimator):  # type: ignore[
         self,
         estimator: Any = None,
         *,
-        n_draws: int = 50,
+        n_draws: int | Literal["quick"] = 50,
         n_refits: int | None = None,
         method: Method = "martingale",
         inputs: Inputs | str = "urn",
@@ -125,6 +154,10 @@ class PosteriorClassifier(ClassifierMixin, PosteriorEstimator):  # type: ignore[
         on_error: OnError = "report",
         progress: bool | None = None,
         warm_start: bool = False,
+        executor: ExecutorChoice = None,
+        checkpoint: str | os.PathLike[str] | None = None,
+        draw_timeout: float | None = None,
+        draw_memory: float | None = None,
     ) -> None:
         self.estimator = estimator
         self.n_draws = n_draws
@@ -138,6 +171,10 @@ class PosteriorClassifier(ClassifierMixin, PosteriorEstimator):  # type: ignore[
         self.on_error = on_error
         self.progress = progress
         self.warm_start = warm_start
+        self.executor = executor
+        self.checkpoint = checkpoint
+        self.draw_timeout = draw_timeout
+        self.draw_memory = draw_memory
 
     def fit(
         self,
@@ -168,12 +205,16 @@ class PosteriorClassifier(ClassifierMixin, PosteriorEstimator):  # type: ignore[
         labels = self._checked_target(y)
         data = Data.of(table, labels, sample_weight)
         check_classification_targets(labels)
-        algorithm = classifier_algorithm(self._base_estimator(), self._routed(fit_params))
-        self._fit_posterior(algorithm, data, predict_on)
+        self._fit_posterior(self._algorithm(fit_params), data, predict_on)
         self.classes_ = self.posterior_.algorithm.classes
         self._warn_of_lost_classes()
         warn_of_rare_classes(self.posterior_.algorithm, data)
         return self
+
+    def _algorithm(self, fit_params: dict[str, Any]) -> Any:
+        """What fits the classifier."""
+        routed = self._routed(fit_params)
+        return classifier_algorithm(self._base_estimator(), routed, self._is_quick)
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
         """Posterior mean of the class probabilities, shape (n_rows, n_classes)."""
@@ -208,12 +249,7 @@ class PosteriorClassifier(ClassifierMixin, PosteriorEstimator):  # type: ignore[
 
         The draws are spread as far as the intervals of `predict_interval` reach.
         """
-        spread = self.posterior_.predictions(self._new_table(X)).adjusted()
-        draws = spread / spread.sum(axis=-1, keepdims=True)
-        total = entropy(draws.mean(axis=0), axis=1)
-        aleatoric = entropy(draws, axis=2).mean(axis=0)
-        # Jensen's inequality says >= 0; equal draws may miss it by rounding error.
-        return Uncertainty(total, aleatoric, np.maximum(total - aleatoric, 0.0))
+        return Uncertainty.of(self.posterior_.predictions(self._new_table(X)))
 
     def posterior_predictions(self, X: Any) -> NDArray[np.float64]:
         """Class probabilities of every draw, shape (n_draws, n_rows, n_classes)."""
@@ -224,7 +260,14 @@ class PosteriorClassifier(ClassifierMixin, PosteriorEstimator):  # type: ignore[
         return SmoothTreesClassifier() if self.estimator is None else self.estimator
 
     def _checked_target(self, y: ArrayLike) -> NDArray[Any]:
-        return np.asarray(column_or_1d(y, warn=True))
+        try:
+            return np.asarray(column_or_1d(y, warn=True))
+        except ValueError as error:
+            if np.ndim(y) < 2:
+                raise
+            raise ValueError(
+                f"{error} For several labels per row, fit one classifier for each, such as y[:, 0]."
+            ) from error
 
     def _warn_of_lost_classes(self) -> None:
         """Say when draws never saw a class: bootstrap samples can lose a rare one."""
@@ -233,11 +276,10 @@ class PosteriorClassifier(ClassifierMixin, PosteriorEstimator):  # type: ignore[
         for label, name in zip(self.classes_.tolist(), names, strict=True):
             lost = sum(name not in classes for classes in seen)
             if lost:
-                warnings.warn(
+                warn(
                     f"class {label!r} was in no resampled row of {lost} of {len(seen)} draws, "
                     "which give it probability 0: use method='martingale', which keeps all rows.",
                     DrawWarning,
-                    stacklevel=3,
                 )
 
     def __sklearn_tags__(self) -> Any:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import copy
 import os
-import warnings
 from abc import abstractmethod
 from collections.abc import Callable, Collection, Mapping
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal, Self, get_args
@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn import get_config
 from sklearn.base import BaseEstimator, MetaEstimatorMixin
-from sklearn.utils import get_tags
+from sklearn.utils import estimator_html_repr, get_tags
 from sklearn.utils.metadata_routing import (
     MetadataRouter,
     MethodMapping,
@@ -29,17 +29,31 @@ from nearbayes.core.engine import DrawWarning
 from nearbayes.core.lifting import as_chunks
 from nearbayes.core.martingale import martingale_posterior
 from nearbayes.core.posterior import Posterior
-from nearbayes.core.protocols import Inputs
+from nearbayes.core.protocols import Inputs, Traits
+from nearbayes.core.row_prints import RowPrints
 from nearbayes.core.schedule import Schedule
 from nearbayes.core.tables import Table, as_table
+from nearbayes.diagnostics.diagnose import diagnose
+from nearbayes.diagnostics.diagnosis import Diagnosis
 from nearbayes.draws.calibration import Calibration
 from nearbayes.draws.credible import Link
 from nearbayes.draws.functional import Functional
-from nearbayes.estimators.calibration import CalibrationError, calibrated, differ
+from nearbayes.estimators.calibration import (
+    CalibrationError,
+    calibrated,
+    differ,
+    simulation_plan,
+)
+from nearbayes.estimators.quick import QUICK_DRAWS, is_quick, quick_schedule
 from nearbayes.estimators.saving import save
 from nearbayes.estimators.simulated import MOST_BYTES
 from nearbayes.estimators.tuning import choose_schedule
+from nearbayes.execution.interrupts import stoppable
+from nearbayes.execution.progress import followed_by
+from nearbayes.execution.stores import within
 from nearbayes.fits.estimator_fit import unfitted
+from nearbayes.registry import resolved
+from nearbayes.telling import warn
 
 __all__ = ["Method", "PosteriorEstimator"]
 
@@ -74,24 +88,44 @@ class PosteriorEstimator(MetaEstimatorMixin, BaseEstimator):  # type: ignore[mis
         """The user's estimator, or the default."""
 
     @abstractmethod
+    def _algorithm(self, fit_params: dict[str, Any]) -> Any:
+        """What fits, before it has seen data."""
+
+    @abstractmethod
     def _checked_target(self, y: Any) -> NDArray[Any]:
         """Outcomes in one array, checked."""
 
     def _fit_posterior(self, algorithm: Any, data: Data, predict_on: Any = None) -> None:
         """Draw the posterior by the chosen method; keep models, or predictions at given rows."""
         keep_at = None if predict_on is None else self._table(predict_on, reset=False)
-        run = {
-            "n_draws": self.n_draws,
-            "random_state": self.random_state,
+        if getattr(getattr(algorithm, "fitting", None), "may_change_inputs", False):
+            data = copy.deepcopy(data)  # the user's stays as it is
+        self.row_prints_ = RowPrints.of(data.x, data.y)
+        with stoppable():  # once stopped, further signals do not lose what is finished
+            self._draw_and_calibrate(algorithm, data, keep_at)
+
+    def _run(self, part: str) -> dict[str, Any]:
+        """How a part of the work is done: draws, or simulated data sets."""
+        return {
             "n_jobs": self.n_jobs,
             "on_error": self.on_error,
             "progress": self.progress,
+            "executor": self.executor,
+            "checkpoint": within(self.checkpoint, part),
+            "draw_timeout": self.draw_timeout,
+            "draw_memory": self.draw_memory,
         }
+
+    def _draw_and_calibrate(self, algorithm: Any, data: Data, keep_at: Table | None) -> None:
+        n_draws = QUICK_DRAWS if self._is_quick else self.n_draws
+        run = {"n_draws": n_draws, "random_state": self.random_state, **self._run("draws")}
         drawing = self._drawing(algorithm, data, run)
         if self.warm_start and hasattr(self, "posterior_"):
             run["resume"] = self.posterior_
         wanted = self._wants_calibration(algorithm)
-        self.posterior_: Posterior = drawing(algorithm, data, predict_on=keep_at, **run)
+        sets, draws = simulation_plan(n_draws) if wanted and n_draws else (0, 0)
+        with followed_by("calibration", sets * draws / n_draws) if sets else nullcontext():
+            self.posterior_: Posterior = drawing(algorithm, data, predict_on=keep_at, **run)
         interrupted = self.posterior_.provenance.interrupted  # then the user wants no more work
         if wanted and not interrupted and differ(self.posterior_, data, keep_at):
             most_bytes = MOST_BYTES if keep_at is None else 0
@@ -116,7 +150,7 @@ class PosteriorEstimator(MetaEstimatorMixin, BaseEstimator):  # type: ignore[mis
                 f"calibration must be None, 'auto' or 'simulation', got {self.calibration!r}."
             )
         if self.calibration == "auto":
-            return as_chunks(algorithm).traits.calibrate
+            return as_chunks(algorithm).traits.calibrate and not self._is_quick
         return self.calibration is not None
 
     def calibrate(
@@ -203,35 +237,102 @@ class PosteriorEstimator(MetaEstimatorMixin, BaseEstimator):  # type: ignore[mis
             known = self._calibrated(self._same_drawing(), data, most_bytes=np.inf)
             return known.apply(function, link=link)
         if self.calibration_ is not None and self.posterior_.truths is None:
-            warnings.warn(
+            warn(
                 "intervals of this functional are inflated, not calibrated, as simulated data sets "
                 "were too large to keep or are not in the file: give X and y, as in fit, to "
                 "simulate them again, or save with simulated=True.",
                 DrawWarning,
-                stacklevel=2,
             )
         return self.posterior_.apply(function, link=link)
+
+    def diagnose(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any = None,
+        fit_params: dict[str, Any] | None = None,
+        **options: Any,
+    ) -> Diagnosis:
+        """Say whether intervals can be trusted, and if not, why not and what to do.
+
+        Parameters
+        ----------
+        X, y, sample_weight
+            As given to `fit`.
+        fit_params : dict, optional
+            Further arguments that `fit` was given, which a model loaded from a file lacks.
+        **options : checks, precision, at, random_state
+            See `nearbayes.diagnostics.diagnose`: ``checks="all"`` asks the questions that take
+            long, `at` says for how many rows to forecast.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> import nearbayes as nb
+        >>> from sklearn.neighbors import KNeighborsRegressor
+        >>> rng = np.random.default_rng(0)
+        >>> X = rng.normal(size=(100, 1))
+        >>> y = X[:, 0] + rng.normal(size=100)
+        >>> model = nb.PosteriorRegressor(KNeighborsRegressor(1), n_draws=20, random_state=0)
+        >>> model.fit(X, y).diagnose(X, y)["stability"].status
+        'warning'
+        """
+        data = Data.of(self._new_table(X), self._checked_target(y), sample_weight)
+        given = {"draw": self._same_drawing(), **options}
+        fitting = getattr(self.posterior_.algorithm, "fitting", None)
+        if fitting is not None and not fitting.fits:
+            given = {"algorithm": self._algorithm(fit_params or {}), **given}
+        return diagnose(self.posterior_, data, **given)
+
+    def report(
+        self, X: Any, y: Any, path: str | os.PathLike[str] | None = None, **options: Any
+    ) -> Any:
+        """Say in plain words how good and how sure the model is, on rows with known outcomes.
+
+        Parameters
+        ----------
+        X, y
+            Rows that were not used in `fit`; the report says so if they were.
+        path : path, optional
+            Write a file: a page that works offline (.html), or text for a pull request (.md).
+        **options : title, target, baselines, feature_names, row_names, rows_called, facts, ...
+            See `nearbayes.report.contents`.
+
+        Returns
+        -------
+        nearbayes.report.Report
+            Shows itself in a notebook, prints as text; has ``save``, ``to_html``, ``to_markdown``
+            and ``contents``. Pages need jinja2: ``pip install 'nearbayes[report]'``.
+        """
+        check_is_fitted(self, "posterior_")
+        return resolved("nearbayes.report.document:report")(self, X, y, path, **options)
+
+    def _html_repr(self) -> str:
+        """In a notebook: once fitted, the summary of the draws above scikit-learn's diagram."""
+        diagram = str(estimator_html_repr(self))
+        return (
+            f"{self.posterior_._repr_html_()}{diagram}" if hasattr(self, "posterior_") else diagram
+        )
 
     def _same_drawing(self) -> Drawing:
         return Drawing(self.method, self.inputs, getattr(self, "schedule_", None))
 
     def _calibrated(self, drawing: Drawing, data: Data, **options: Any) -> Posterior:
         """The posterior, calibrated by simulation; draws are kept even if that fails."""
-        run = {"n_jobs": self.n_jobs, "on_error": self.on_error, "progress": self.progress}
+        run = self._run("simulated")
         try:
             return calibrated(self.posterior_, data, drawing, **run, **options)
         except CalibrationError as error:
-            warnings.warn(
+            warn(
                 f"intervals are not calibrated, so they may cover too little: {error} Use "
                 "calibration=None to do without.",
                 DrawWarning,
-                stacklevel=4,
             )
             return replace(self.posterior_, calibration=None, truths=None)
 
     def _chosen_schedule(self, algorithm: Any, data: Data, run: dict[str, Any]) -> Schedule:
         if self.schedule is None:
-            return as_chunks(algorithm).traits.schedule(self.n_refits)
+            return self._usual_schedule(as_chunks(algorithm).traits)
         if isinstance(self.schedule, Schedule):
             return self.schedule
         if self.schedule == "auto":
@@ -243,20 +344,42 @@ class PosteriorEstimator(MetaEstimatorMixin, BaseEstimator):  # type: ignore[mis
             f"got {self.schedule!r}."
         )
 
+    def _usual_schedule(self, traits: Traits) -> Schedule:
+        """What `n_refits` says; if it says nothing, that of earlier draws that are kept."""
+        if self.n_refits is None and self.warm_start and hasattr(self, "posterior_"):
+            earlier = self.posterior_.provenance
+            if earlier.method == "martingale" and earlier.schedule:
+                return Schedule.parsed(earlier.schedule)
+        if self._is_quick and self.n_refits is None:
+            return quick_schedule(traits)
+        return traits.schedule(self.n_refits)
+
+    @property
+    def _is_quick(self) -> bool:
+        return is_quick(self.n_draws)
+
     def _new_table(self, X: Any) -> Table:
         """Check inputs for prediction against those of `fit`, without converting them."""
         check_is_fitted(self, "posterior_")
         return self._table(X, reset=False)
 
     def _table(self, X: Any, *, reset: bool) -> Table:
-        """Note (`reset`) or check the number and names of columns."""
-        table = as_table(X)
-        if len(table.shape) != 2:
+        """Note (`reset`) or check the number and names of columns.
+
+        Texts, shape (n_rows,), and arrays such as images, shape (n_rows, height, width), reach the
+        estimator as they are, too: it knows what it takes.
+        """
+        reader = None if reset else getattr(self, "column_reader_", None)
+        table = as_table(X if reader is None else reader(X, self.feature_names_in_))
+        if not _has_rows(table):
             raise ValueError(
                 f"X must have rows and columns, got shape {table.shape}. Reshape your data: "
                 "X.reshape(-1, 1) for one column, X.reshape(1, -1) for one row."
             )
-        validate_data(self, table, reset=reset, skip_check_array=True)
+        if len(table.shape) > 1:
+            validate_data(self, table, reset=reset, skip_check_array=True)
+        elif reset:
+            self.n_features_in_ = 1  # one text per row
         return table
 
     def _routed(self, fit_params: dict[str, Any]) -> dict[str, Any]:
@@ -290,7 +413,8 @@ class PosteriorEstimator(MetaEstimatorMixin, BaseEstimator):  # type: ignore[mis
         """Save the fitted model as one file, which `nearbayes.load` reads without running code.
 
         The file holds what predicts: draws, noise, calibration, parameters and provenance, but no
-        rows of data unless the estimator itself keeps them (k-NN, SVM, Gaussian processes).
+        rows of data unless the estimator itself keeps them (k-NN, SVM, Gaussian processes). Hashes
+        of the rows are in it, so that a report can tell rows of the fit from others.
         XGBoost and LightGBM models are in their own formats, scikit-learn models in that of
         skops: ``pip install 'nearbayes[files]'``.
 
@@ -335,9 +459,9 @@ class PosteriorEstimator(MetaEstimatorMixin, BaseEstimator):  # type: ignore[mis
     def __sklearn_clone__(self) -> Self:
         """An unfitted copy, also where scikit-learn cannot clone the estimator."""
         bare = copy.copy(self)
-        bare.estimator = None
+        bare.estimator = bare.executor = None  # a client of a cluster has no copies
         cloned: Self = super(PosteriorEstimator, bare).__sklearn_clone__()
-        cloned.estimator = unfitted(self.estimator)
+        cloned.estimator, cloned.executor = unfitted(self.estimator), self.executor
         return cloned
 
     def __sklearn_tags__(self) -> Any:
@@ -352,3 +476,15 @@ class PosteriorEstimator(MetaEstimatorMixin, BaseEstimator):  # type: ignore[mis
         tags.target_tags.multi_output = inner.target_tags.multi_output
         tags.non_deterministic = inner.non_deterministic
         return tags
+
+
+def _has_rows(table: Table) -> bool:
+    """Whether there are rows that an estimator may take: all but plain numbers in a line."""
+    if len(table.shape) != 1:
+        return len(table.shape) > 1
+    return table.dtype.kind in "OUT" and all(_is_row(each) for each in table[:1])
+
+
+def _is_row(item: Any) -> bool:
+    """Whether an item of a line is a row by itself: a text, a dictionary, a sequence."""
+    return isinstance(item, str) or not (item is None or np.isscalar(item))

@@ -5,26 +5,32 @@ from __future__ import annotations
 import os
 from collections.abc import Collection
 from dataclasses import replace
-from typing import Any
+from typing import IO, Any
 
 import numpy as np
 from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
 
 from nearbayes.core import inputs
 from nearbayes.core.posterior import Posterior
+from nearbayes.core.row_prints import RowPrints
 from nearbayes.estimators.classifier import PosteriorClassifier
+from nearbayes.estimators.column_reader import column_reader
+from nearbayes.estimators.face import PosteriorEstimator
 from nearbayes.estimators.regressor import PosteriorRegressor
+from nearbayes.estimators.saving import OF_ONE_MACHINE
 from nearbayes.estimators.simulated import SimulatedSets
 from nearbayes.estimators.truth import Reference
-from nearbayes.files.arrays import Read, array_of, labels_of, plain_of
+from nearbayes.files.arrays import array_of, labels_of, plain_of
 from nearbayes.files.causal_file import CAUSAL_KINDS, causal_of
-from nearbayes.files.container import Archive, FileRefused, refusing
-from nearbayes.files.describe import MOST_MEGABYTES
+from nearbayes.files.container import Archive
 from nearbayes.files.draws import estimator_of, estimators_of
 from nearbayes.files.formats import load_model
 from nearbayes.files.manifest import Record, check_format
 from nearbayes.files.posterior_record import posterior_of
+from nearbayes.files.reader import Reader, megabytes_allowed
+from nearbayes.files.refusal import FileRefused, refusing
 from nearbayes.files.run_records import schedule_of
+from nearbayes.files.tamed import tamed_params
 from nearbayes.files.versions import warn_of_other_versions
 from nearbayes.fits.left_out import LeftOut
 
@@ -40,10 +46,11 @@ MOST_FEATURES = 100_000_000
 
 
 def load(
-    path: str | os.PathLike[str],
+    path: str | os.PathLike[str] | IO[bytes],
     *,
     trusted: Collection[str] = (),
-    max_megabytes: float = MOST_MEGABYTES,
+    max_megabytes: float | None = None,
+    on_disk: bool = False,
 ) -> Any:
     """Load what `model.save` or `posterior.save` has written. No code of the file is run.
 
@@ -52,12 +59,17 @@ def load(
 
     Parameters
     ----------
-    path : path
+    path : path, or stream of bytes
     trusted : collection of str
         Full names of types to allow beside those of `nearbayes.files.allowed`: as given to `save`.
         Only for files that you trust.
-    max_megabytes : float
-        Refuse files that unpack to more.
+    max_megabytes : float, optional
+        Refuse files that unpack to more, or of which more would be made: a small file can ask for
+        much memory. By default the environment variable NEARBAYES_MAX_MEGABYTES, else 1,000.
+    on_disk : bool
+        Leave the models of draws in the file and read each when it predicts, so that one at a time
+        is in memory; `max_megabytes` is then for each. Predicting takes longer by the time that
+        reading takes: give it many rows at a time. The file stays open.
 
     Raises
     ------
@@ -76,16 +88,26 @@ def load(
     >>> bool((loaded.predict_interval(X) == model.predict_interval(X)).all())
     True
     """
-    with Archive(path, max_megabytes) as archive, refusing(archive.path):
-        manifest = Record(archive.manifest, "manifest")
-        check_format(manifest)
-        model = _model_of(manifest, archive.read, trusted)
-        versions = manifest.texts("versions")
+    limit = megabytes_allowed(max_megabytes)
+    archive = Archive(path, limit, whole=not on_disk)
+    try:
+        with refusing(archive.path):
+            manifest = Record(archive.manifest, "manifest")
+            check_format(manifest)
+            model = _model_of(manifest, Reader(archive.read, limit, on_disk), trusted)
+            versions = manifest.texts("versions")
+            if isinstance(model, PosteriorEstimator):
+                model.column_reader_ = column_reader(archive)
+    except BaseException:
+        archive.close()
+        raise
+    if not on_disk:  # otherwise it is open for as long as there are draws
+        archive.close()
     warn_of_other_versions(versions)
     return model
 
 
-def _model_of(manifest: Record, read: Read, trusted: Collection[str]) -> Any:
+def _model_of(manifest: Record, read: Reader, trusted: Collection[str]) -> Any:
     if manifest.get("kind") == "Posterior":
         return posterior_of(manifest.record("posterior"), read, trusted)
     if manifest.get("kind") in CAUSAL_KINDS:
@@ -94,7 +116,7 @@ def _model_of(manifest: Record, read: Read, trusted: Collection[str]) -> Any:
     model = kind(**_params_of(manifest.record("params"), read, trusted))
     columns = manifest.record("inputs")
     model.n_features_in_ = columns.whole("n_features", 0, MOST_FEATURES)
-    names = labels_of(columns.get("feature_names"))
+    names = labels_of(columns.get("feature_names"), read)
     if names is not None:
         model.feature_names_in_ = _as_many(names, model.n_features_in_)
     posterior = posterior_of(manifest.record("posterior"), read, trusted)
@@ -103,6 +125,8 @@ def _model_of(manifest: Record, read: Read, trusted: Collection[str]) -> Any:
         model.schedule_ = schedule_of(manifest.record("schedule"))
     if "schedule_scores" in manifest:
         model.schedule_scores_ = manifest.numbers("schedule_scores", low=-1e300)
+    if "row_prints" in manifest:
+        model.row_prints_ = _prints_of(manifest.record("row_prints"), read)
     classifies = isinstance(model, PosteriorClassifier)
     if (getattr(model.posterior_.algorithm, "classes", None) is not None) != classifies:
         raise FileRefused(f"its draws are not those of a {type(model).__name__}.")
@@ -115,13 +139,20 @@ def _model_of(manifest: Record, read: Read, trusted: Collection[str]) -> Any:
     return model
 
 
+def _prints_of(record: Record, read: Reader) -> RowPrints:
+    kept = array_of(read(record.text("kept")), "u")
+    if kept.ndim != 1 or kept.dtype != np.uint64 or not (kept[1:] >= kept[:-1]).all():
+        raise FileRefused("its prints of rows are not sorted hashes.")
+    return RowPrints(kept, record.number("alike", 0.0, 1.0))
+
+
 def _as_many(names: Any, n_features: int) -> Any:
     if len(names) != n_features or not all(isinstance(name, str) for name in names):
         raise FileRefused(f"it names {len(names)} of {n_features} features.")
     return names
 
 
-def _params_of(record: Record, read: Read, trusted: Collection[str]) -> dict[str, Any]:
+def _params_of(record: Record, read: Reader, trusted: Collection[str]) -> dict[str, Any]:
     special = {
         "estimator": estimator_of(record, read, trusted),
         "inputs": _source_of(record, read),
@@ -130,12 +161,14 @@ def _params_of(record: Record, read: Read, trusted: Collection[str]) -> dict[str
     if not (special["schedule"] is None or isinstance(special["schedule"], str)):
         special["schedule"] = schedule_of(record.record("schedule"))
     rest = {
-        name: plain_of(value, read) for name, value in record.entries.items() if name not in special
+        name: plain_of(value, read)
+        for name, value in record.entries.items()
+        if name not in special and name not in OF_ONE_MACHINE
     }
-    return {**special, **rest}
+    return {**special, **tamed_params(rest)}
 
 
-def _source_of(record: Record, read: Read) -> Any:
+def _source_of(record: Record, read: Reader) -> Any:
     if not isinstance(record.get("inputs"), dict):
         return record.get("inputs")
     source = record.record("inputs")
@@ -145,7 +178,7 @@ def _source_of(record: Record, read: Read) -> Any:
 
 
 def _simulated_of(
-    manifest: Record, posterior: Posterior, read: Read, trusted: Collection[str]
+    manifest: Record, posterior: Posterior, read: Reader, trusted: Collection[str]
 ) -> SimulatedSets | None:
     """Draws of simulated data sets and their truth, if they were saved."""
     if "simulated" not in manifest or posterior.calibration is None:
@@ -161,7 +194,7 @@ def _simulated_of(
     return SimulatedSets(tuple(draws), truth, learned, posterior.calibration)
 
 
-def _truth_of(record: Record, posterior: Posterior, read: Read, trusted: Collection[str]) -> Any:
+def _truth_of(record: Record, posterior: Posterior, read: Reader, trusted: Collection[str]) -> Any:
     if "fitted" in record:
         return load_model(record.get("fitted"), read, trusted)
     classes = getattr(posterior.algorithm, "classes", None)
@@ -185,7 +218,7 @@ def _as_list(value: Any) -> list[Any]:
     return value
 
 
-def _conformal_of(record: Record, read: Read) -> Any:
+def _conformal_of(record: Record, read: Reader) -> Any:
     try:
         from crepes import ConformalRegressor
     except ImportError as missing:

@@ -7,12 +7,12 @@ the draws' spread, but they are around a prediction that is many times too small
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 import numpy as np
 
 from nearbayes.core.data import Data
+from nearbayes.telling import warn
 
 __all__ = ["RareClassWarning", "warn_of_rare_classes"]
 
@@ -51,11 +51,10 @@ def warn_of_rare_classes(algorithm: Any, data: Data) -> None:
         elif rows < FEW and rows < RARE * data.n:
             why = f" too few for {name} to tell what they have in common from chance."
         if why:
-            warnings.warn(
+            warn(
                 f"intervals of class {label!r} cannot be trusted: it has {rows:g} rows,{why} Add "
                 "rows of this class, or use a simpler estimator, such as LogisticRegression.",
                 RareClassWarning,
-                stacklevel=3,
             )
 
 

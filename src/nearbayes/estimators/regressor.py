@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Sequence
 from typing import Any, Literal
 
@@ -29,6 +30,7 @@ from nearbayes.estimators.mixture import (
     noise_factor,
 )
 from nearbayes.execution.executor import OnError
+from nearbayes.execution.executors import ExecutorChoice
 from nearbayes.learners.smooth_trees import SmoothTreesRegressor
 from nearbayes.predictives.noise import NoiseName
 from nearbayes.predictives.predictive import Predictive
@@ -58,7 +60,7 @@ class PosteriorRegressor(RegressorMixin, PosteriorEstimator):  # type: ignore[mi
         (``predict(X, return_std=True)`` or NGBoost's ``pred_dist``). A function
         ``noise(mean, x, rng)`` returns one y per row.
     n_draws, n_refits, method, inputs, schedule, calibration, n_jobs, random_state
-    on_error, progress, warm_start
+    on_error, progress, warm_start, executor, checkpoint, draw_timeout, draw_memory
         As in `PosteriorClassifier`.
 
     Attributes
@@ -87,7 +89,7 @@ class PosteriorRegressor(RegressorMixin, PosteriorEstimator):  # type: ignore[mi
         estimator: Any = None,
         *,
         noise: NoiseName | Callable[..., Any] = "auto",
-        n_draws: int = 50,
+        n_draws: int | Literal["quick"] = 50,
         n_refits: int | None = None,
         method: Method = "martingale",
         inputs: Inputs | str = "urn",
@@ -98,6 +100,10 @@ class PosteriorRegressor(RegressorMixin, PosteriorEstimator):  # type: ignore[mi
         on_error: OnError = "report",
         progress: bool | None = None,
         warm_start: bool = False,
+        executor: ExecutorChoice = None,
+        checkpoint: str | os.PathLike[str] | None = None,
+        draw_timeout: float | None = None,
+        draw_memory: float | None = None,
     ) -> None:
         self.estimator = estimator
         self.noise = noise
@@ -112,6 +118,10 @@ class PosteriorRegressor(RegressorMixin, PosteriorEstimator):  # type: ignore[mi
         self.on_error = on_error
         self.progress = progress
         self.warm_start = warm_start
+        self.executor = executor
+        self.checkpoint = checkpoint
+        self.draw_timeout = draw_timeout
+        self.draw_memory = draw_memory
 
     def fit(
         self,
@@ -139,10 +149,14 @@ class PosteriorRegressor(RegressorMixin, PosteriorEstimator):  # type: ignore[mi
         """
         table = self._table(X, reset=True)
         data = Data.of(table, self._checked_target(y), sample_weight)
-        estimator, params = self._base_estimator(), self._routed(fit_params)
-        self._fit_posterior(regressor_algorithm(estimator, self.noise, params), data, predict_on)
+        self._fit_posterior(self._algorithm(fit_params), data, predict_on)
         self.noise_factor_ = self._noise_factor(data, predict_on)
         return self
+
+    def _algorithm(self, fit_params: dict[str, Any]) -> Any:
+        """What fits the regressor and its noise."""
+        routed = self._routed(fit_params)
+        return regressor_algorithm(self._base_estimator(), self.noise, routed, self._is_quick)
 
     def predict(self, X: Any, return_std: bool = False) -> Any:
         """Posterior mean of the regression function.

@@ -21,7 +21,10 @@ from nearbayes.files.run_records import schedule_record, seed_record
 from nearbayes.files.thinning import write_draws
 from nearbayes.fits.left_out import LeftOut
 
-__all__ = ["save"]
+__all__ = ["OF_ONE_MACHINE", "save"]
+
+# Never in a file, and never taken from one: a checkpoint is a place with pickles.
+OF_ONE_MACHINE = ("checkpoint", "executor")
 
 
 def save(
@@ -58,8 +61,18 @@ def _manifest(
         "simulated": _simulated_record(sets, models, members),
         "schedule": schedule_record(getattr(model, "schedule_", None)),
         "schedule_scores": getattr(model, "schedule_scores_", None),
+        "row_prints": _prints_record(getattr(model, "row_prints_", None), members),
         "noise_factor": getattr(model, "noise_factor_", None),
         "conformal": _conformal_record(getattr(model, "conformal_", None), members),
+    }
+
+
+def _prints_record(prints: Any, members: Members) -> Any:
+    if prints is None:
+        return None
+    return {
+        "kept": members.add("arrays", array_bytes(prints.kept), "npy"),
+        "alike": prints.alike,
     }
 
 
@@ -81,7 +94,7 @@ def _params_record(model: Any, models: Models, members: Members) -> dict[str, An
     rest = {
         name: plain_record(value, members, name)
         for name, value in params.items()
-        if name not in special
+        if name not in special and name not in OF_ONE_MACHINE
     }
     return {**special, **rest}
 

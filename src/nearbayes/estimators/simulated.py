@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -16,6 +15,7 @@ from nearbayes.draws.calibration import Calibration
 from nearbayes.draws.credible import reach_of
 from nearbayes.draws.functional import Functional, values_of
 from nearbayes.draws.pivots import Pivots
+from nearbayes.telling import warn
 
 __all__ = ["MOST_BYTES", "SimulatedSets", "pickled_size"]
 
@@ -40,7 +40,7 @@ class SimulatedSets:
         Of predictions.
     """
 
-    draws: tuple[list[Any], ...]
+    draws: tuple[Sequence[Any], ...]
     truth: Any
     learned: Any
     calibration: Calibration
@@ -56,10 +56,9 @@ class SimulatedSets:
             if simulated.shape[2:] != values.shape[1:]:
                 raise ValueError(f"its shape is {simulated.shape[2:]} on simulated data sets.")
         except (ValueError, TypeError) as error:
-            warnings.warn(
+            warn(
                 f"intervals of this functional could not be calibrated on simulated data: {error}",
                 DrawWarning,
-                stacklevel=4,
             )
             return functional
         factor = self.calibration.factor(0.9, n_draws) / reach_of(0.9, n_draws)

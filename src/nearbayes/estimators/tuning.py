@@ -15,6 +15,8 @@ from nearbayes.core.martingale import martingale_posterior
 from nearbayes.core.posterior import Posterior
 from nearbayes.core.schedule import Schedule
 from nearbayes.core.seeds import Seeds, integer_seed
+from nearbayes.execution.digest import digest
+from nearbayes.execution.stores import within
 
 __all__ = ["ScheduleChoice", "candidate_schedules", "choose_schedule", "log_score_of_mixture"]
 
@@ -72,8 +74,11 @@ def choose_schedule(
     trial = {**run, "n_draws": min(TRIAL_DRAWS, run["n_draws"]), "random_state": seed}
     scores: dict[Schedule, float] = {}
     for schedule in candidate_schedules(n_refits):
+        if run.get("checkpoint") is not None and run["random_state"] is None:
+            raise ValueError("checkpoint with schedule='auto' needs a random_state, got None.")
+        kept = within(run.get("checkpoint"), f"trial-{digest(str(schedule))[:8]}")
         posterior = martingale_posterior(
-            algorithm, train, schedule=schedule, inputs=inputs, **trial
+            algorithm, train, schedule=schedule, inputs=inputs, **{**trial, "checkpoint": kept}
         )
         densities = log_score_of_mixture(posterior, held_out)
         scores[schedule] = -float(np.average(densities, weights=held_out.counts))

@@ -76,7 +76,13 @@ class EmpiricalBayesAlgorithm(ChunkAlgorithm):
             raise ValueError(f"y must have one dimension, got shape {y.shape}.")
         scaling = Scaling.of(_values(data.x), y, data.counts)
         prepared = replace(self, scaling=scaling, n_rows=len(y))
-        return prepared, replace(data, y=_with_squares(scaling.outcomes(y)))
+        return prepared, prepared.coded(data)
+
+    def coded(self, data: Data) -> Data:
+        """Outcomes in standard units, with their squares."""
+        assert self.scaling is not None
+        y = np.asarray(data.y, dtype=np.float64)
+        return replace(data, y=_with_squares(self.scaling.outcomes(y)))
 
     def fit(self, data: Sequence[Data], streams: Streams) -> list[Fitted]:
         """First fits: one search for all draws that start alike and have the same data."""
@@ -90,6 +96,12 @@ class EmpiricalBayesAlgorithm(ChunkAlgorithm):
         self, data: Sequence[Data], new: Blocks, models: Sequence[Fitted], streams: Streams
     ) -> list[Fitted]:
         """Restart the search of every draw at its last optimum."""
+        return self.fit_near(data, models, streams)
+
+    def fit_near(
+        self, data: Sequence[Data], models: Sequence[Fitted], streams: Streams
+    ) -> list[Fitted]:
+        """Start the search of every draw at the optimum of a model."""
         starts = np.stack([model.logs for model in models])[:, None]
         return self._fitted(starts, list(data), models)
 

@@ -169,11 +169,15 @@ class RandomFeatureGP(ChunkAlgorithm):
         scales = length_scales(self.length_scale, n_columns)
         if data.y.ndim != 1:
             raise ValueError(f"y must have one dimension, got shape {data.y.shape}.")
-        numeric = replace(data, y=np.asarray(data.y, dtype=np.float64))
+        numeric = self.coded(data)
         if self.frequencies is not None:
             return self, numeric
         drawn = spectral_frequencies(self.kernel, scales, self.n_features // 2, rng)
         return replace(self, frequencies=drawn), numeric
+
+    def coded(self, data: Data) -> Data:
+        """Outcomes as floats."""
+        return replace(data, y=np.asarray(data.y, dtype=np.float64))
 
     def fit(self, data: Sequence[Data], streams: Streams) -> FeatureModels:
         """First fits: MAP around where each draw starts."""

@@ -152,6 +152,8 @@ def is_present(values: NDArray[Any]) -> NDArray[np.bool_]:
 
 def _is_missing(value: Any) -> bool:
     # pandas.NA has no truth value
+    if isinstance(value, np.ndarray):
+        return False
     return value is None or type(value).__name__ == "NAType" or bool(value != value)
 
 

@@ -134,9 +134,10 @@ def _spreads(table: Table) -> Array:
 def permutation_importances(model: Fitted, X: Any, y: NDArray[Any], rng: Rng) -> Importances:
     """Permutation importance: increase of the error of each draw when a column is shuffled.
 
-    Uses at most 500 rows and 40 draws, and at most 100 rows for simulated data sets. If there are
-    more than 30 columns, only the 30 most important to the first fit are shuffled. `y` is a result
-    of `checked_outcomes`.
+    Uses at most 500 rows and 40 draws, and at most 100 rows for simulated data sets. Of many rows,
+    those of rare classes are chosen first, and count as often as they occur. If there are more than
+    30 columns, only the 30 most important to the first fit are shuffled. `y` is a result of
+    `checked_outcomes`.
 
     Examples
     --------
@@ -151,13 +152,19 @@ def permutation_importances(model: Fitted, X: Any, y: NDArray[Any], rng: Rng) ->
     """
     posterior, names = thinned(model, MOST_DRAWS).posterior_, feature_names(model)
     is_classifier, whole = isinstance(model, PosteriorClassifier), as_table(X)
-    rows = rng.permutation(n_rows(whole))[:MOST_ROWS]
-    table, seen, shuffled = take(whole, rows), y[rows], rng.permutation(len(rows))
+    rows, weights = _rows_to_shuffle(y if is_classifier else None, n_rows(whole), rng)
+    table, seen = take(whole, rows), y[rows]
+    shuffled = (
+        rng.permutation(len(rows))
+        if weights is None
+        else rng.choice(len(rows), len(rows), p=weights)
+    )
 
     def losses(models: Sequence[Any], inputs: Table) -> Array:
         predicted = posterior.chunks.predict(models, inputs)
         if is_classifier:
-            return np.array([brier(seen, each) for each in predicted])
+            each_row = [brier(seen, each, mean=False) for each in predicted]
+            return np.asarray(np.average(each_row, axis=1, weights=weights))
         return np.asarray(np.sqrt(np.mean((seen - predicted) ** 2, axis=1)))
 
     def rises(models: Sequence[Any], columns: NDArray[np.intp]) -> Array:
@@ -172,6 +179,23 @@ def permutation_importances(model: Fitted, X: Any, y: NDArray[Any], rng: Rng) ->
         draws = posterior.truths.calibrated(_rises(model, table, seen, columns), draws)
     kind = f"increase of the {'Brier score' if is_classifier else 'root mean squared error'}"
     return Importances([names[j] for j in columns], draws, kind)
+
+
+def _rows_to_shuffle(
+    codes: NDArray[Any] | None, n: int, rng: Rng
+) -> tuple[NDArray[np.intp], Array | None]:
+    """Rows at random; if there are many, enough of each class, with weights that make up for it."""
+    rows = rng.permutation(n)
+    if codes is None or n <= MOST_ROWS:
+        return rows[:MOST_ROWS], None
+    of_class = [rows[codes[rows] == code] for code in np.unique(codes)]
+    fewest = MOST_ROWS // (2 * len(of_class))
+    shares = [max(round(MOST_ROWS * len(each) / n), min(fewest, len(each))) for each in of_class]
+    kept = [(each, each[:share]) for each, share in zip(of_class, shares, strict=True)]
+    chosen = np.concatenate([few for _, few in kept])
+    weights = np.concatenate([np.full(len(few), len(each) / len(few)) for each, few in kept])
+    order = rng.permutation(len(chosen))
+    return chosen[order], (weights / weights.sum())[order]
 
 
 def _rises(

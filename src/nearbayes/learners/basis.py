@@ -12,6 +12,7 @@ a category, all products.
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
 from typing import Any
 
@@ -98,8 +99,8 @@ class Levels:
     @classmethod
     def of(cls, values: NDArray[Any]) -> Levels:
         """Learn the levels from training values."""
-        seen = [value for value in values.tolist() if value is not None and value == value]
-        counts = {value: seen.count(value) for value in dict.fromkeys(seen)}
+        seen = values.tolist()
+        counts = Counter(value for value in seen if value is not None and value == value)
         ranked = sorted(counts, key=lambda value: (-counts[value], str(value)))
         return cls(ranked[:MOST_LEVELS])
 

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from inspect import signature
 from typing import Any
 
+import narwhals.stable.v2 as nw
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
 
-from nearbayes.core.tables import Table, n_rows
+from nearbayes.core.tables import Table, is_frame, n_rows
 
 __all__ = ["DEPTHS", "all_classes", "boosted", "rounds_to_try", "staged"]
 
@@ -59,6 +61,7 @@ def boosted(
     growth : float
         Rows per distinct input, by which leaves are larger.
     """
+    table, levels = _with_few_levels(table)
     kind = HistGradientBoostingClassifier if classes else HistGradientBoostingRegressor
     model = kind(
         learning_rate=RATE,
@@ -66,12 +69,34 @@ def boosted(
         max_depth=int(depth),
         max_leaf_nodes=MOST_LEAVES,
         min_samples_leaf=round(LEAF * growth),
-        max_bins=int(np.clip(n_rows(table) // ROWS_PER_BIN, FEWEST_BINS, MOST_BINS)),
+        max_bins=int(np.clip(max(n_rows(table) // ROWS_PER_BIN, levels), FEWEST_BINS, MOST_BINS)),
         early_stopping=False,
         random_state=0,  # large tables are sampled for their bins
     )
     with _plain_bins(model):
         return model.fit(table, y, sample_weight=weights)
+
+
+def _with_few_levels(table: Table) -> tuple[Table, int]:
+    """The table with rare categories missing where there are too many, and the most that are left.
+
+    Trees take missing and unknown categories alike, so rows to predict need no such treatment. In a
+    polars frame missing counts as one category.
+    """
+    if not is_frame(table):
+        return table, 0
+    frame, most = nw.from_native(table, eager_only=True), 0
+    for name, kind in frame.schema.items():
+        if not isinstance(kind, nw.Categorical | nw.Enum):
+            continue
+        times = Counter(frame[name].drop_nulls().to_list())
+        most = max(most, min(len(times) + 1, MOST_BINS))
+        if len(times) >= MOST_BINS:
+            ranked = sorted(times, key=lambda level: (-times[level], str(level)))
+            others = [str(level) for level in ranked[MOST_BINS - 1 :]]
+            rare = nw.col(name).cast(nw.String).is_in(others)
+            frame.with_columns(nw.when(~rare).then(nw.col(name)).alias(name))
+    return nw.to_native(frame), most
 
 
 @contextmanager

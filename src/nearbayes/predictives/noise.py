@@ -26,7 +26,16 @@ from nearbayes.fits.estimator_fit import EstimatorFit, has_no_missing
 from nearbayes.predictives.positive import COUNTS, GAMMA, PowerNoise, check_positive
 from nearbayes.predictives.predictive import Empirical, Frozen, Normal, Predictive, Simulated
 
-__all__ = ["Noise", "NoiseName", "learn_noise", "not_normal", "out_of_fold"]
+__all__ = [
+    "QUICK",
+    "USUAL",
+    "Folds",
+    "Noise",
+    "NoiseName",
+    "learn_noise",
+    "not_normal",
+    "out_of_fold",
+]
 
 Array = NDArray[np.float64]
 NoiseName = Literal[
@@ -34,10 +43,30 @@ NoiseName = Literal[
 ]
 NAMES = get_args(NoiseName)
 POWERS = {"poisson": COUNTS, "gamma": GAMMA, "tweedie": 1.5}
-N_FOLDS = 10  # with 5, models see a fifth fewer rows than the fit, and err visibly more
 MOST_LEFT_OUT = 400  # rows, of which each is left out once where leverage is wanted
 SMALLEST_SHARE = 1e-3  # of a residual that a row of leverage 1 keeps
 NOT_NORMAL = 0.001  # p-value below which "auto" treats residuals as not normal
+
+
+@dataclass(frozen=True)
+class Folds:
+    """From which rows noise is learned: folds are left out in turn, until there are enough rows.
+
+    Attributes
+    ----------
+    n : int
+    enough : int
+        Rows; the size and shape of the noise need no more, and large fits are slow.
+    """
+
+    n: int
+    enough: int
+
+
+USUAL = Folds(
+    10, 20_000
+)  # with 5, models see a fifth fewer rows than the fit, and err visibly more
+QUICK = Folds(5, 200)
 
 
 class Noise(Protocol):
@@ -165,7 +194,8 @@ class HeteroscedasticNoise:
     def updated(self, x: Rows, y: Array, mean: Array, share: float) -> HeteroscedasticNoise:
         """Sequential maximum likelihood of the level; the shape over x is kept."""
         shape = (-1, *y.shape[1:])
-        ratio = (y - mean) ** 2 / x.repeat(self.variance_at(x.distinct, shape))
+        parts = [part.repeat(self.variance_at(part.distinct, shape)) for part in x.pieces()]
+        ratio = (y - mean) ** 2 / np.concatenate(parts)
         return replace(self, level=self.level * (1 + share * (ratio.mean(axis=0) - 1)))
 
 
@@ -201,7 +231,11 @@ class FunctionNoise:
 
 
 def learn_noise(
-    noise: NoiseName | Callable[..., Any], fitting: EstimatorFit, data: Data, rng: Rng
+    noise: NoiseName | Callable[..., Any],
+    fitting: EstimatorFit,
+    data: Data,
+    rng: Rng,
+    folds: Folds = USUAL,
 ) -> Noise:
     """Learn a noise model from real rows.
 
@@ -215,6 +249,8 @@ def learn_noise(
     data : Data
         Real rows.
     rng : numpy.random.Generator
+    folds : Folds
+        Of the predictions that residuals come from.
     """
     if callable(noise):
         return FunctionNoise(noise)
@@ -229,13 +265,13 @@ def learn_noise(
     power = _power(noise, fitting)
     if power is not None:
         check_positive(data.y, power)
-    if power is not None:
-        predicted = out_of_fold(fitting, data, rng)
+        data, predicted = _left_out(fitting, data, rng, folds)
         return PowerNoise.learned(power, data.y, predicted, data.counts)
-    linear = fitting.is_linear
-    residuals = (
-        linear_residuals(fitting, data, rng) if linear else data.y - out_of_fold(fitting, data, rng)
-    )
+    if fitting.is_linear:
+        residuals = linear_residuals(fitting, data, rng)
+    else:
+        data, predicted = _left_out(fitting, data, rng, folds)
+        residuals = data.y - predicted
     if noise == "residual" or (noise == "auto" and not_normal(residuals, data.counts)):
         return ResidualNoise.learned(residuals, data.counts)
     if noise == "heteroscedastic":
@@ -266,7 +302,7 @@ def linear_residuals(fitting: EstimatorFit, data: Data, rng: Rng) -> Array:
     and residuals are :math:`r_i \sqrt{1 - h_i}`, all of the same variance, in these units.
     """
     every_row = len(data.y) <= MOST_LEFT_OUT
-    left_out = data.y - out_of_fold(fitting, data, rng, len(data.y) if every_row else N_FOLDS)
+    left_out = data.y - out_of_fold(fitting, data, rng, len(data.y) if every_row else USUAL.n)
     model = fitting.fit(data, integer_seed(rng))
     fitted = has_no_missing(np.asarray(model.predict(data.x), dtype=np.float64), model)
     own, n, weights = data.y - fitted.reshape(data.y.shape), data.n, _as_column(data)
@@ -289,17 +325,28 @@ def _as_column(data: Data) -> Array:
     return data.counts.reshape(-1, *(1 for _ in data.y.shape[1:]))
 
 
-def out_of_fold(fitting: EstimatorFit, data: Data, rng: Rng, n_folds: int = N_FOLDS) -> Array:
+def out_of_fold(fitting: EstimatorFit, data: Data, rng: Rng, n_folds: int = USUAL.n) -> Array:
     """Predict every real row by a model that was not fitted to it, shape of ``data.y``."""
+    return _left_out(fitting, data, rng, Folds(n_folds, len(data.y)))[1]
+
+
+def _left_out(fitting: EstimatorFit, data: Data, rng: Rng, folds: Folds) -> tuple[Data, Array]:
+    """Rows that were left out, as many as are enough, and their predictions."""
     n = len(data.y)
-    folds = KFold(min(n_folds, n), shuffle=True, random_state=integer_seed(rng))
-    predicted = np.empty(data.y.shape)
-    for train, test in folds.split(np.zeros(n)):
+    cutter = KFold(min(folds.n, n), shuffle=True, random_state=integer_seed(rng))
+    predicted, tested = np.empty(data.y.shape), np.zeros(n, dtype=bool)
+    for train, test in cutter.split(np.zeros(n)):
         model = fitting.fit(data.select(train), integer_seed(rng))
         held_out = data.select(test)
-        there = np.asarray(model.predict(held_out.x), dtype=np.float64)
+        found = [model.predict(part.distinct) for part in held_out.rows().pieces()]
+        there = np.asarray(np.concatenate(found), dtype=np.float64)
         predicted[test] = has_no_missing(there, model).reshape(held_out.y.shape)
-    return predicted
+        tested[test] = True
+        if tested.sum() >= folds.enough:
+            break
+    return (
+        (data, predicted) if tested.all() else (data.select(tested.nonzero()[0]), predicted[tested])
+    )
 
 
 def _log_squares(

@@ -27,11 +27,12 @@ from nearbayes.core.data import Data
 from nearbayes.core.seeds import integer_seed
 from nearbayes.core.tables import Table
 
-__all__ = ["Recalibration", "learn_recalibration"]
+__all__ = ["ENOUGH_ROWS", "Recalibration", "learn_recalibration"]
 
 Array = NDArray[np.float64]
 Rng = np.random.Generator
 N_FOLDS = 5
+ENOUGH_ROWS = 2_000  # out of fold: a slope and shifts need no more, and large fits are slow
 PULL = 1.0  # rows that the identity is worth, against few or separable rows
 MOST_ROUNDS, CLOSE = 200, 1e-6
 SMALLEST = 1e-12
@@ -76,6 +77,7 @@ def learn_recalibration(
     rng: Rng,
     *,
     with_slope: bool = True,
+    enough: int = ENOUGH_ROWS,
 ) -> Recalibration:
     """Learn slope and shifts from real rows.
 
@@ -90,13 +92,16 @@ def learn_recalibration(
     with_slope : bool
         Whether to learn the slope; 1 otherwise, for linear models and for models with class
         weights, of which shifts undo most.
+    enough : int
+        Rows out of fold that are enough.
     """
     slope, foreseen = 1.0, None
     if with_slope:
-        logs = _out_of_fold_logs(fit, predict, data, n_classes, rng)
-        slope = _most_likely_slope(logs, data.y, data.counts)
-        frequency = np.bincount(data.y, data.counts, minlength=n_classes)
-        foreseen = data.counts @ np.exp(logs) / np.maximum(frequency, SMALLEST)
+        logs, tested = _out_of_fold_logs(fit, predict, data, n_classes, rng, enough)
+        y, counts = data.y[tested], data.counts[tested]
+        slope = _most_likely_slope(logs, y, counts)
+        frequency = np.bincount(y, counts, minlength=n_classes)
+        foreseen = counts @ np.exp(logs) / np.maximum(frequency, SMALLEST)
     fitted = _logs(predict(fit(data, rng), data.x), data.n)
     return Recalibration(slope, _matched_shift(slope * fitted, data, n_classes), data.n, foreseen)
 
@@ -113,17 +118,27 @@ def _out_of_fold_logs(
     data: Data,
     n_classes: int,
     rng: Rng,
-) -> Array:
-    """Logarithms of probabilities of rows by models that were not fitted to them."""
+    enough: int,
+) -> tuple[Array, NDArray[np.intp]]:
+    """Logarithms of probabilities of rows by models that were not fitted to them, and these rows.
+
+    Folds are left out once there are enough rows, so that large data cost one more fit, not five.
+    """
     n = len(data.y)
     seen = np.bincount(data.y)
     kind = StratifiedKFold if seen[seen > 0].min() >= N_FOLDS else KFold
     folds = kind(min(N_FOLDS, n), shuffle=True, random_state=integer_seed(rng))
-    logs = np.empty((n, n_classes))
+    logs, tested = np.empty((n, n_classes)), np.zeros(n, dtype=bool)
     for train, test in folds.split(np.zeros(n), data.y):
         kept = data.select(train)
-        logs[test] = _logs(predict(fit(kept, rng), data.select(test).x), kept.size)
-    return logs
+        model, rows = fit(kept, rng), data.select(test).rows()
+        found = [predict(model, part.distinct) for part in rows.pieces()]
+        logs[test] = _logs(np.concatenate(found), kept.size)
+        tested[test] = True
+        if tested.sum() >= enough:
+            break
+    found_at = np.flatnonzero(tested)
+    return logs[found_at], found_at
 
 
 def _most_likely_slope(logs: Array, y: NDArray[np.intp], weights: Array) -> float:

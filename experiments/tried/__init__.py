@@ -1,0 +1,1 @@
+"""Tables that nobody here prepared, given to the command line as they are."""

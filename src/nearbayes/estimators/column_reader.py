@@ -1,0 +1,54 @@
+"""Columns: rows of a file, as pandas reads them, for models that the command line has fitted."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import narwhals.stable.v2 as nw
+
+from nearbayes.core.tables import is_frame
+from nearbayes.files.container import Archive
+from nearbayes.registry import resolved
+
+__all__ = ["ColumnReader", "column_reader"]
+
+ABOUT = "attachments/about.json"  # where the command line notes how it has read its file
+
+
+@dataclass(frozen=True)
+class ColumnReader:
+    """Turns rows of a file into inputs as the command line did for the fit.
+
+    Attributes
+    ----------
+    schema : dict
+        What the command line has noted of each column.
+    """
+
+    schema: dict[str, Any]
+
+    def __call__(self, X: Any, names: Sequence[str]) -> Any:
+        """Inputs of the model, whose names are given; what has them already is left as it is."""
+        if not is_frame(X) or self._is_read(X, names):
+            return X
+        return resolved("nearbayes.cli.raw_rows:inputs_of")(self.schema, X)
+
+    def _is_read(self, X: Any, names: Sequence[str]) -> bool:
+        frame = nw.from_native(X, eager_only=True)
+        text = (nw.String, nw.Object, nw.Boolean)
+        return frame.columns == list(names) and not any(
+            isinstance(kind, text) for kind in frame.schema.values()
+        )
+
+
+def column_reader(archive: Archive) -> ColumnReader | None:
+    """How the command line read the columns, if it has fitted the model in a file."""
+    if ABOUT not in archive.names:
+        return None
+    try:
+        return ColumnReader(dict(json.loads(archive.read(ABOUT))["schema"]))
+    except (ValueError, KeyError, TypeError):  # an attachment of the user's with this name
+        return None
