@@ -17,6 +17,7 @@ def warn(message: str, category: type[Warning]) -> None:
     Examples
     --------
     >>> with warnings.catch_warnings(record=True) as seen:
+    ...     warnings.simplefilter("always")
     ...     warn("mind the gap", UserWarning)
     >>> str(seen[0].message)
     'mind the gap'

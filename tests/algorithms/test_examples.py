@@ -3,7 +3,6 @@
 import re
 
 import command_line
-import demo
 import numpy as np
 import skeleton_algorithm
 
@@ -26,14 +25,3 @@ def test_the_command_line_program_fits_the_least_squares_line():
 def test_the_skeleton_runs(capsys):
     skeleton_algorithm.main()
     assert "the truth is 1" in capsys.readouterr().out
-
-
-def test_the_demo_shows_all_methods_and_writes_its_files(tmp_path, monkeypatch, capsys):
-    monkeypatch.setattr(demo, "PICTURE", tmp_path / "demo.png")
-    monkeypatch.setattr(demo, "REPORT", tmp_path / "demo.html")
-    monkeypatch.setattr(demo, "COMMON", {"n_draws": 3, "random_state": 0})
-    demo.main()
-    shown = capsys.readouterr().out
-    assert all(shown.count(name) == 2 for name in ("base model", "bagging", "nearbayes "))
-    assert (tmp_path / "demo.png").stat().st_size > 20_000
-    assert "is a tumour benign?" in (tmp_path / "demo.html").read_text()

@@ -73,6 +73,8 @@ def test_a_stopped_fit_goes_on_to_the_same_model(tmp_path, capsys, task):
     assert f"resuming from {len(part.model.posterior_)} draws" in capsys.readouterr().out
     assert run(command(data, whole, "--quiet")) == 0
     again, never = ModelFile.read(stopped), ModelFile.read(whole)
+    for settings in (again.settings, never.settings):
+        assert settings.pop("seconds")["all"] > 0
     assert again.settings == never.settings
     assert again.schema == never.schema
     X = again.schema.inputs(again.held_out)

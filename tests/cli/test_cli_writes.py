@@ -3,6 +3,8 @@
 import contextlib
 import os
 import resource
+import subprocess
+import sys
 import threading
 import time
 from pathlib import Path
@@ -15,6 +17,13 @@ from nearbayes.files import atomic
 from nearbayes.files.atomic import replacing
 
 NOBODY = 65534
+KILLED = """
+import os, sys
+from nearbayes.files.atomic import replacing
+with replacing(sys.argv[1]) as draft:
+    draft.write_text("half a lo")
+    os._exit(9)
+"""
 
 
 @pytest.fixture(scope="module")
@@ -93,7 +102,8 @@ def test_a_full_disk(name, data, model, tmp_path, capsys):
     assert run(command) == 0  # what is imported is there; and so is an old file
     old = output.read_bytes()
     command += ["--seed", "1"] if name == "model.nearbayes" else []
-    with full_disk():
+    # a chunk of draws takes 5 kB, the model that is made of them 21 kB
+    with full_disk(10_000 if name == "model.nearbayes" else 2_000):
         err = fails_in_one_sentence(command, output, capsys)
     assert output.read_bytes() == old
     assert not list(tmp_path.glob(".*"))
@@ -141,12 +151,7 @@ def test_two_writers_of_one_file(tmp_path, monkeypatch):
 
 def test_what_a_killed_writer_left_is_written_over(tmp_path):
     path = tmp_path / "a.txt"
-    pid = os.fork()
-    if pid == 0:
-        with replacing(path) as draft:
-            draft.write_text("half a lo")
-            os._exit(9)
-    os.waitpid(pid, 0)
+    subprocess.run([sys.executable, "-c", KILLED, str(path)], check=False)
     assert [each.name for each in tmp_path.iterdir()] == [".writing.a.txt"]
     with replacing(path) as draft:
         draft.write_text("whole")

@@ -85,7 +85,7 @@ def plan_draws(
     >>> plan_draws(300, per_fit=1.0, jobs=2, asked=50, costs=[1, 2, 3, 4], calibrated=True)
     Plan(draws=50, refits=4)
     >>> plan_draws(60, per_fit=1.0, jobs=1, asked=None, costs=[1, 2], calibrated=True)
-    Plan(draws=22, refits=1)
+    Plan(draws=21, refits=1)
     """
     share = SHARE_OF_DRAWS if calibrated else 1.0
     fits = left * (1 - RESERVE) * share * jobs / max(per_fit, 1e-6)

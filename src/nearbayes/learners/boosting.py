@@ -95,7 +95,7 @@ def _with_few_levels(table: Table) -> tuple[Table, int]:
             ranked = sorted(times, key=lambda level: (-times[level], str(level)))
             others = [str(level) for level in ranked[MOST_BINS - 1 :]]
             rare = nw.col(name).cast(nw.String).is_in(others)
-            frame.with_columns(nw.when(~rare).then(nw.col(name)).alias(name))
+            frame = frame.with_columns(nw.when(~rare).then(nw.col(name)).alias(name))
     return nw.to_native(frame), most
 
 
