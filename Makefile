@@ -88,10 +88,11 @@ bench: $(READY)      ## speed and memory, as ratios measured side by side
 	$(BIN)/python -m benchmarks.causal
 
 # Resumable: what is recorded is skipped. Hours; take them one at a time, in the background.
-EXPERIMENTS := classification refit_policy feature_importance coverage coverage_learners functionals against_bart rare_classes untuned small_samples regression_trees gp_hyperparameters neural_truths neural_classification neural_regression causal_synthetic causal_effects causal_fmri
+EXPERIMENTS := classification refit_policy feature_importance coverage coverage_learners functionals against_bart rare_classes untuned small_samples regression_trees gp_hyperparameters neural_truths neural_classification neural_regression causal_synthetic causal_synthetic.regimes causal_effects causal_fmri theory_families theory_inverse multitask joint_bands diagnostics
 experiments: $(VENV)/.ready-experiments  ## the tables of the paper and of the design page
 	for name in $(EXPERIMENTS); do nice $(BIN)/python -m experiments.$$name run --jobs 2 && $(BIN)/python -m experiments.$$name tables || exit 1; done
 	$(BIN)/python -m experiments.gp_toy run && $(BIN)/python -m experiments.gp_toy tables
+	$(BIN)/python -m experiments.tried run
 
 $(VENV)/.ready-experiments: $(READY)
 	$(BIN)/python -m pip install --quiet --editable '.[experiments]'
