@@ -30,7 +30,7 @@ from nearbayes.core.tables import Table
 __all__ = ["GraphAlgorithm", "GraphModels"]
 
 Array = NDArray[np.float64]
-FEWEST_GHOSTS, GHOSTS_PER_ROW = 100, 0.5
+FEWEST_GHOSTS, GHOSTS_PER_ROW = 64, 0.5
 N_NOISE = 32  # points of the noise over which predictions are averaged
 HORIZON, BLOCK = 6.0, 0.25
 
