@@ -29,6 +29,7 @@ ROOMS = [
     "files",
     "diagnostics",
     "estimators",
+    "pyfunc",
     "inspection",
     "plots",
     "report",
