@@ -15,6 +15,7 @@ pytestmark = [
     # what MLflow and its dependencies warn of themselves
     pytest.mark.filterwarnings("ignore::DeprecationWarning"),
     pytest.mark.filterwarnings("ignore::FutureWarning"),
+    pytest.mark.filterwarnings("ignore:.*Any type hint is inferred:UserWarning"),  # at its import
 ]
 
 
@@ -23,7 +24,8 @@ def store(tmp_path, monkeypatch):
     """A file store of its own, and no word to MLflow's makers."""
     monkeypatch.setenv("MLFLOW_DISABLE_TELEMETRY", "true")
     monkeypatch.setenv("MLFLOW_ALLOW_FILE_STORE", "true")
-    mlflow.set_tracking_uri(tmp_path.as_uri())
+    # MLflow makes its default experiment only in a folder that it makes itself
+    mlflow.set_tracking_uri((tmp_path / "store").as_uri())
     yield tmp_path
     while mlflow.active_run():
         mlflow.end_run()

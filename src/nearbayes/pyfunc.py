@@ -108,7 +108,7 @@ def save_model(
     path : path
         A folder that does not exist.
     input_example : table, optional
-        Some rows. With them, MLflow checks the columns of later inputs.
+        Some rows, which MLflow keeps. With them, it checks the columns of later inputs.
     **settings
         Further arguments of `mlflow.pyfunc.save_model`, such as `pip_requirements`.
     """
@@ -129,7 +129,7 @@ def log_model(
     model : PosteriorClassifier or PosteriorRegressor, fitted
     name : str
     input_example : table, optional
-        Some rows. With them, MLflow checks the columns of later inputs.
+        Some rows, which MLflow keeps. With them, it checks the columns of later inputs.
     **settings
         Further arguments of `mlflow.pyfunc.log_model`, such as `registered_model_name`.
 
@@ -174,6 +174,7 @@ def _write(
             "loader_module": __name__,
             "data_path": str(file),
             "signature": _signature(model, input_example),
+            "input_example": input_example,
             "pip_requirements": _requirements(model),
         }
         return write(**place, **{**known, **settings})
