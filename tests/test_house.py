@@ -15,6 +15,7 @@ ROOMS = [
     "metrics",
     "draws",
     "execution",
+    "tables",
     "core",
     "learners",
     "fits",

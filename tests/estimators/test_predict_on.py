@@ -14,7 +14,7 @@ from sklearn.tree import DecisionTreeRegressor
 
 import nearbayes as nb
 from nearbayes.core.lifting import KeptPredictions
-from nearbayes.core.tables import same_rows
+from nearbayes.tables.table import same_rows
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(80, 3))

@@ -8,10 +8,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from nearbayes.core.tables import is_mapped
 from nearbayes.execution import spool
 from nearbayes.execution.executor import gather
 from nearbayes.execution.processes import ProcessExecutor
+from nearbayes.tables.table import is_mapped
 
 
 def loaded(shared):

@@ -19,7 +19,6 @@ from nearbayes.core.data import Block, Data, Rows
 from nearbayes.core.protocols import Algorithm, Rng, Traits
 from nearbayes.core.schedule import usual_schedule
 from nearbayes.core.seeds import integer_seed
-from nearbayes.core.tables import Table
 from nearbayes.fits.adapters import fitting_of
 from nearbayes.fits.estimator_fit import EstimatorFit, has_no_missing
 from nearbayes.fits.targets import class_codes
@@ -27,6 +26,7 @@ from nearbayes.predictives.noise import QUICK, USUAL, Noise, NoiseName, learn_no
 from nearbayes.predictives.positive import PowerNoise
 from nearbayes.predictives.predictive import CategoricalPredictive, Predictive
 from nearbayes.predictives.recalibration import ENOUGH_ROWS, Recalibration, learn_recalibration
+from nearbayes.tables.table import Table
 
 __all__ = ["ClassifierAlgorithm", "DensityAlgorithm", "NoisyRegressor", "RegressorAlgorithm"]
 

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from nearbayes.core.data import Data, Rows
 from nearbayes.core.protocols import Algorithm, Model, Rng, Traits
 from nearbayes.core.schedule import captured
-from nearbayes.core.tables import Table
+from nearbayes.tables.table import Table
 
 __all__ = ["FunctionAlgorithm", "algorithm"]
 

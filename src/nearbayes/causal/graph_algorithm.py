@@ -25,7 +25,7 @@ from nearbayes.core.data import Blocks, Data, Rows
 from nearbayes.core.protocols import ChunkAlgorithm, Rng, Traits
 from nearbayes.core.schedule import Schedule
 from nearbayes.core.seeds import Streams
-from nearbayes.core.tables import Table
+from nearbayes.tables.table import Table
 
 __all__ = ["GraphAlgorithm", "GraphModels"]
 

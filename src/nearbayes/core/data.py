@@ -18,7 +18,7 @@ from typing import Any, Generic, Literal, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from nearbayes.core.tables import Table, as_table, is_mapped, n_rows, stack, take
+from nearbayes.tables.table import Table, as_table, is_mapped, n_rows, stack, take
 
 __all__ = ["Block", "Blocks", "Counts", "Data", "Repeated", "Rows", "as_data", "finite", "parts_of"]
 

@@ -19,7 +19,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from nearbayes.core.data import Data, Repeated, parts_of
-from nearbayes.core.global_random import Watch, warn_of_global_generator
 from nearbayes.core.lifting import as_chunks
 from nearbayes.core.paths import Martingale, Path, sampled
 from nearbayes.core.posterior import FailedDraw, Posterior, Provenance, installed_versions
@@ -36,6 +35,7 @@ from nearbayes.execution.executor import (
     in_one_line,
     timed_on_one_thread,
 )
+from nearbayes.execution.global_random import Watch, warn_of_global_generator
 from nearbayes.execution.interrupts import stoppable
 from nearbayes.execution.saved_states import SavedState, SavedStates
 from nearbayes.telling import warn

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from nearbayes.core.data import Data, Rows
 from nearbayes.core.protocols import Inputs, Rng
-from nearbayes.core.tables import (
+from nearbayes.tables.table import (
     Table,
     as_table,
     describe,

@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 from nearbayes.core.data import Blocks, Data, Rows
 from nearbayes.core.protocols import Algorithm, ChunkAlgorithm, Model, Models, Rng, Traits
 from nearbayes.core.seeds import Streams
-from nearbayes.core.tables import Table, TablePrint, describe, same_rows
 from nearbayes.draws.credible import stack_draws
+from nearbayes.tables.table import Table, TablePrint, describe, same_rows
 
 __all__ = ["KeptPredictions", "as_chunks"]
 

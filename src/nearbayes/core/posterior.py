@@ -17,7 +17,6 @@ from numpy.typing import NDArray
 
 from nearbayes.core.lifting import as_chunks
 from nearbayes.core.protocols import ChunkAlgorithm
-from nearbayes.core.tables import Table, TablePrint, as_table
 from nearbayes.core.tracing import Trace
 from nearbayes.draws.calibration import Calibration
 from nearbayes.draws.credible import Link
@@ -25,6 +24,7 @@ from nearbayes.draws.functional import Functional, KnownTruths, Spread, named_va
 from nearbayes.draws.inference_data import Coordinates
 from nearbayes.execution.progress import in_words
 from nearbayes.registry import resolved
+from nearbayes.tables.table import Table, TablePrint, as_table
 
 __all__ = ["FailedDraw", "Posterior", "Provenance", "installed_versions"]
 

@@ -18,8 +18,8 @@ from numpy.typing import NDArray
 from nearbayes.core.data import Block, Blocks, Counts, Data, Rows
 from nearbayes.core.schedule import Schedule, captured, usual_schedule
 from nearbayes.core.seeds import Streams
-from nearbayes.core.tables import Table
 from nearbayes.draws.credible import Link
+from nearbayes.tables.table import Table
 
 __all__ = ["Algorithm", "ChunkAlgorithm", "DrawsFailedError", "Inputs", "Model", "Rng", "Traits"]
 

@@ -13,11 +13,11 @@ from typing import Any, Literal
 from nearbayes.core.posterior import Posterior
 from nearbayes.core.schedule import is_whole
 from nearbayes.core.seeds import Seeds
-from nearbayes.core.tables import Table
 from nearbayes.execution.checkpoint import recorded
 from nearbayes.execution.executor import Executor, Limit, OnError, limit_of
 from nearbayes.execution.executors import ExecutorChoice, executor_of
 from nearbayes.execution.memory import can_measure
+from nearbayes.tables.table import Table
 
 __all__ = ["Run"]
 

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from nearbayes.core.data import Data
 from nearbayes.core.protocols import Algorithm, ChunkAlgorithm
 from nearbayes.core.state import State, chosen
-from nearbayes.core.tables import Table
+from nearbayes.tables.table import Table
 
 __all__ = ["Trace", "Tracer", "evenly", "predicts"]
 

@@ -21,9 +21,9 @@ from numpy.typing import NDArray
 from scipy import special, stats
 
 from nearbayes.core.data import Rows
-from nearbayes.core.tables import Table
 from nearbayes.diagnostics.diagnosis import Line
 from nearbayes.diagnostics.refitting import Case, HeldOutFold
+from nearbayes.tables.table import Table
 
 __all__ = ["NAME", "noise_line"]
 

@@ -15,8 +15,8 @@ from nearbayes.core.lifting import as_chunks
 from nearbayes.core.posterior import Posterior
 from nearbayes.core.protocols import ChunkAlgorithm, Rng
 from nearbayes.core.seeds import Seeds, Streams, integer_seed
-from nearbayes.core.tables import Table, TablePrint
 from nearbayes.core.tracing import evenly
+from nearbayes.tables.table import Table, TablePrint
 
 __all__ = ["CannotTellError", "Case", "HeldOutFold", "Truths", "as_columns"]
 

@@ -27,7 +27,6 @@ from nearbayes.core.posterior import Posterior
 from nearbayes.core.protocols import ChunkAlgorithm, Rng
 from nearbayes.core.schedule import is_whole
 from nearbayes.core.seeds import Seeds, integer_seed
-from nearbayes.core.tables import Table
 from nearbayes.draws.calibration import Calibration, ratios
 from nearbayes.draws.credible import SMALLEST, on_link_scale
 from nearbayes.estimators.simulated import MOST_BYTES, SimulatedSets, pickled_size
@@ -44,6 +43,7 @@ from nearbayes.execution.executor import (
 )
 from nearbayes.execution.executors import ExecutorChoice, executor_of
 from nearbayes.execution.stores import within
+from nearbayes.tables.table import Table
 from nearbayes.telling import warn
 
 __all__ = ["CalibrationError", "calibrated", "differ", "simulation_plan"]

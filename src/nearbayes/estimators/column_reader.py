@@ -9,9 +9,9 @@ from typing import Any
 
 import narwhals.stable.v2 as nw
 
-from nearbayes.core.tables import is_frame
 from nearbayes.files.container import Archive
 from nearbayes.registry import resolved
+from nearbayes.tables.table import is_frame
 
 __all__ = ["ColumnReader", "column_reader"]
 

@@ -30,9 +30,7 @@ from nearbayes.core.lifting import as_chunks
 from nearbayes.core.martingale import martingale_posterior
 from nearbayes.core.posterior import Posterior
 from nearbayes.core.protocols import Inputs, Traits
-from nearbayes.core.row_prints import RowPrints
 from nearbayes.core.schedule import Schedule
-from nearbayes.core.tables import Table, as_table
 from nearbayes.diagnostics.diagnose import diagnose
 from nearbayes.diagnostics.diagnosis import Diagnosis
 from nearbayes.draws.calibration import Calibration
@@ -53,6 +51,8 @@ from nearbayes.execution.progress import followed_by
 from nearbayes.execution.stores import within
 from nearbayes.fits.estimator_fit import unfitted
 from nearbayes.registry import resolved
+from nearbayes.tables.row_prints import RowPrints
+from nearbayes.tables.table import Table, as_table
 from nearbayes.telling import warn
 
 __all__ = ["Method", "PosteriorEstimator"]

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 
-from nearbayes.core.tables import Table
+from nearbayes.tables.table import Table
 
 __all__ = ["KnownClassifier", "KnownRegressor", "as_fitted"]
 

@@ -12,7 +12,6 @@ from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostin
 
 from nearbayes.core import inputs
 from nearbayes.core.posterior import Posterior
-from nearbayes.core.row_prints import RowPrints
 from nearbayes.estimators.classifier import PosteriorClassifier
 from nearbayes.estimators.column_reader import column_reader
 from nearbayes.estimators.face import PosteriorEstimator
@@ -33,6 +32,7 @@ from nearbayes.files.run_records import schedule_of
 from nearbayes.files.tamed import tamed_params
 from nearbayes.files.versions import warn_of_other_versions
 from nearbayes.fits.left_out import LeftOut
+from nearbayes.tables.row_prints import RowPrints
 
 __all__ = ["load"]
 

@@ -17,7 +17,6 @@ from nearbayes.core.data import Data, Rows
 from nearbayes.core.protocols import Inputs
 from nearbayes.core.schedule import Schedule
 from nearbayes.core.seeds import Seeds
-from nearbayes.core.tables import Table, as_table, n_rows
 from nearbayes.draws.credible import as_levels
 from nearbayes.draws.functional import Spread
 from nearbayes.estimators.conformal import conformal_interval, conformal_layer
@@ -34,6 +33,7 @@ from nearbayes.execution.executors import ExecutorChoice
 from nearbayes.learners.smooth_trees import SmoothTreesRegressor
 from nearbayes.predictives.noise import NoiseName
 from nearbayes.predictives.predictive import Predictive
+from nearbayes.tables.table import Table, as_table, n_rows
 
 __all__ = ["PosteriorRegressor"]
 

@@ -27,7 +27,6 @@ from nearbayes.algorithms.estimators import ClassifierAlgorithm, RegressorAlgori
 from nearbayes.core.data import Data, Rows
 from nearbayes.core.protocols import ChunkAlgorithm, Rng
 from nearbayes.core.seeds import integer_seed
-from nearbayes.core.tables import Table, as_table
 from nearbayes.estimators.known import as_fitted
 from nearbayes.fits.smooth_trees_fit import SmoothTreesFit
 from nearbayes.learners.smooth_trees import SmoothTreesClassifier, SmoothTreesRegressor
@@ -39,6 +38,7 @@ from nearbayes.predictives.noise import (
     not_normal,
 )
 from nearbayes.predictives.predictive import CategoricalPredictive
+from nearbayes.tables.table import Table, as_table
 
 __all__ = ["Reference", "Truth", "likely_truth"]
 

@@ -14,7 +14,6 @@ from nearbayes.algorithms.estimators import (
 )
 from nearbayes.core.data import Data
 from nearbayes.core.protocols import Traits
-from nearbayes.core.tables import Table, check_categories
 from nearbayes.files.arrays import NotSaveable, labels_of, labels_record
 from nearbayes.files.container import Members
 from nearbayes.files.draws import (
@@ -31,6 +30,7 @@ from nearbayes.files.manifest import Record
 from nearbayes.files.reader import Reader
 from nearbayes.files.refusal import FileRefused
 from nearbayes.fits.estimator_fit import EstimatorFit
+from nearbayes.tables.table import Table, check_categories
 
 __all__ = ["LoadedFit", "dump_draws", "load_draws"]
 

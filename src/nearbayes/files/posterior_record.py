@@ -12,7 +12,6 @@ from typing import Any
 import numpy as np
 
 from nearbayes.core.posterior import FailedDraw, Posterior, Provenance
-from nearbayes.core.tables import Table, TablePrint
 from nearbayes.draws.calibration import Calibration
 from nearbayes.files.arrays import NotSaveable, array_bytes, array_of
 from nearbayes.files.container import Members
@@ -22,6 +21,7 @@ from nearbayes.files.reader import Reader
 from nearbayes.files.refusal import FileRefused
 from nearbayes.files.trace_record import trace_of, trace_record
 from nearbayes.registry import family_named, family_of
+from nearbayes.tables.table import Table, TablePrint
 
 __all__ = ["posterior_of", "posterior_record"]
 

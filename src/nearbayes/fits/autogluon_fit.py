@@ -17,11 +17,11 @@ from scipy import sparse
 
 from nearbayes.core.data import Counts, Data
 from nearbayes.core.schedule import Schedule
-from nearbayes.core.tables import Table, describe, is_frame
 from nearbayes.fits.autogluon_seeds import own_randomness, small_seed
 from nearbayes.fits.estimator_fit import EstimatorFit, boosted_schedule
 from nearbayes.fits.folders import ModelFolder, RunFolder
 from nearbayes.fits.targets import class_codes
+from nearbayes.tables.table import Table, describe, is_frame
 
 __all__ = ["AutoGluonFit", "FittedPredictor"]
 

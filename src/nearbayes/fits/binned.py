@@ -13,7 +13,7 @@ from collections.abc import Callable
 from typing import Any
 
 from nearbayes.core.data import Data
-from nearbayes.core.tables import Table, n_rows
+from nearbayes.tables.table import Table, n_rows
 
 __all__ = ["Binned", "refit_bins"]
 

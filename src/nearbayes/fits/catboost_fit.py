@@ -24,9 +24,9 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import has_fit_parameter
 
 from nearbayes.core.data import Counts, Data
-from nearbayes.core.tables import Table, is_frame
 from nearbayes.fits.estimator_fit import EstimatorFit
 from nearbayes.fits.targets import class_codes, with_every_class
+from nearbayes.tables.table import Table, is_frame
 
 __all__ = ["CatBoostFit"]
 

@@ -37,9 +37,9 @@ from sklearn.utils.validation import has_fit_parameter
 from nearbayes.core.data import Counts, Data
 from nearbayes.core.protocols import Rng, Traits
 from nearbayes.core.schedule import Schedule, is_whole, usual_schedule
-from nearbayes.core.tables import Table
 from nearbayes.fits.losses import variance_power
 from nearbayes.fits.targets import row_weights
+from nearbayes.tables.table import Table
 
 __all__ = ["EstimatorFit", "boosted_schedule", "has_no_missing", "unfitted"]
 

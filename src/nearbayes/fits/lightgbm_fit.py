@@ -21,10 +21,10 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import has_fit_parameter
 
 from nearbayes.core.data import Counts, Data
-from nearbayes.core.tables import Table, n_rows, take
 from nearbayes.fits.binned import Binned, refit_bins
 from nearbayes.fits.estimator_fit import EstimatorFit
 from nearbayes.fits.targets import class_codes, class_weights, mean_targets
+from nearbayes.tables.table import Table, n_rows, take
 
 __all__ = ["LightGBMFit"]
 

@@ -13,11 +13,11 @@ from nearbayes.core.data import Counts, Data
 from nearbayes.core.protocols import Rng
 from nearbayes.core.schedule import Schedule
 from nearbayes.core.seeds import integer_seed
-from nearbayes.core.tables import take
 from nearbayes.fits.estimator_fit import EstimatorFit, boosted_schedule
 from nearbayes.fits.targets import class_weights, mean_targets
 from nearbayes.learners.choosing import Choice
 from nearbayes.learners.smooth_trees import SmoothTreesClassifier, SmoothTreesRegressor
+from nearbayes.tables.table import take
 
 __all__ = ["SmoothTreesFit"]
 

@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from nearbayes.core.data import Data
-from nearbayes.core.tables import n_rows
+from nearbayes.tables.table import n_rows
 
 __all__ = ["class_codes", "class_weights", "mean_targets", "row_weights", "with_every_class"]
 

@@ -21,12 +21,12 @@ from sklearn.base import clone
 from xgboost import XGBClassifier, XGBModel
 
 from nearbayes.core.data import Counts, Data
-from nearbayes.core.tables import Table, categories, check_categories, is_mapped
 from nearbayes.fits.binned import Binned, refit_bins
 from nearbayes.fits.estimator_fit import EstimatorFit
 from nearbayes.fits.external import external_matrix
 from nearbayes.fits.targets import class_codes, class_weights, mean_targets, with_every_class
 from nearbayes.fits.xgboost_checks import check_outcomes, check_params
+from nearbayes.tables.table import Table, categories, check_categories, is_mapped
 from nearbayes.telling import warn
 
 __all__ = ["XGBoostFit"]

@@ -20,7 +20,6 @@ from sklearn.base import clone
 from nearbayes.core.data import Blocks, Data, Repeated, Rows
 from nearbayes.core.protocols import ChunkAlgorithm, Rng, Traits
 from nearbayes.core.seeds import Streams
-from nearbayes.core.tables import Table, as_table, numeric_values
 from nearbayes.gp.marginal import Collapsed
 from nearbayes.gp.process import (
     EmpiricalBayesGP,
@@ -30,6 +29,7 @@ from nearbayes.gp.process import (
     predict_many,
 )
 from nearbayes.predictives.predictive import Normal
+from nearbayes.tables.table import Table, as_table, numeric_values
 
 __all__ = ["EmpiricalBayesAlgorithm"]
 

@@ -38,13 +38,13 @@ from nearbayes.compiled.shapes import padded_size
 from nearbayes.core.data import Blocks, Data, Repeated, Rows
 from nearbayes.core.protocols import ChunkAlgorithm, Rng, Traits
 from nearbayes.core.seeds import Streams
-from nearbayes.core.tables import Table, numeric_values
 from nearbayes.gp.kernels import (
     KernelName,
     check_kernel,
     length_scales,
     spectral_frequencies,
 )
+from nearbayes.tables.table import Table, numeric_values
 
 __all__ = ["FeatureModel", "FeatureModels", "RandomFeatureGP"]
 

@@ -23,8 +23,8 @@ from nearbayes.core.data import Blocks, Data, Repeated, Rows
 from nearbayes.core.protocols import ChunkAlgorithm, DrawsFailedError, Rng, Traits
 from nearbayes.core.schedule import Schedule, is_whole, usual_schedule
 from nearbayes.core.seeds import Streams
-from nearbayes.core.tables import Table, numeric_values
 from nearbayes.gradients.steps import StepSize, share_reached, sizes, variance_left
+from nearbayes.tables.table import Table, numeric_values
 
 if TYPE_CHECKING:
     from nearbayes.gradients.densities import Density

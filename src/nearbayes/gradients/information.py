@@ -20,8 +20,8 @@ import jax.numpy as jnp
 import numpy as np
 
 from nearbayes.core.data import Data
-from nearbayes.core.tables import numeric_values
 from nearbayes.gradients.densities import Density
+from nearbayes.tables.table import numeric_values
 
 __all__ = ["Information", "InformationKind", "RowsOfInformation", "rows_of_information"]
 

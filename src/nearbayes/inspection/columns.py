@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from nearbayes.core.schedule import is_whole
-from nearbayes.core.tables import Table, as_table, is_frame, take
+from nearbayes.tables.table import Table, as_table, is_frame, take
 
 __all__ = ["Column", "column_names", "column_of", "column_values", "known_values", "with_column"]
 

@@ -8,10 +8,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from nearbayes.core.tables import n_rows
 from nearbayes.estimators import PosteriorRegressor
 from nearbayes.inspection.columns import Column, evenly_spaced
 from nearbayes.inspection.fitted import Fitted, prediction_of, target_columns, thinned
+from nearbayes.tables.table import n_rows
 
 __all__ = ["MOST_ROWS", "Dependence", "partial_dependence", "predictive_band"]
 

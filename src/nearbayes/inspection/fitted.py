@@ -11,9 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from nearbayes.core.tables import Table, n_rows
 from nearbayes.estimators import PosteriorClassifier, PosteriorRegressor
 from nearbayes.inspection.columns import evenly_spaced
+from nearbayes.tables.table import Table, n_rows
 
 __all__ = ["Fitted", "checked_outcomes", "prediction_of", "target_columns", "thinned"]
 

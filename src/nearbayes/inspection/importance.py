@@ -12,12 +12,12 @@ from scipy import sparse
 from sklearn.pipeline import Pipeline
 
 from nearbayes.core.protocols import Rng
-from nearbayes.core.tables import Table, as_table, n_rows, take
 from nearbayes.draws.functional import Functional
 from nearbayes.estimators import PosteriorClassifier
 from nearbayes.inspection.columns import evenly_spaced, known_values, with_column
 from nearbayes.inspection.fitted import Fitted, prediction_of, thinned
 from nearbayes.metrics import brier
+from nearbayes.tables.table import Table, as_table, n_rows, take
 
 __all__ = ["Importances", "feature_names", "own_importances", "permutation_importances"]
 

@@ -20,7 +20,7 @@ import narwhals.stable.v2 as nw
 import numpy as np
 from numpy.typing import NDArray
 
-from nearbayes.core.tables import Table, is_frame, n_rows
+from nearbayes.tables.table import Table, is_frame, n_rows
 
 __all__ = ["Basis", "Levels", "Number"]
 

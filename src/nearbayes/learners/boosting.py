@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
 
-from nearbayes.core.tables import Table, is_frame, n_rows
+from nearbayes.tables.table import Table, is_frame, n_rows
 
 __all__ = ["DEPTHS", "all_classes", "boosted", "rounds_to_try", "staged"]
 

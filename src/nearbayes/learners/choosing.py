@@ -7,11 +7,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from nearbayes.core.tables import Table, take
 from nearbayes.learners.basis import Basis
 from nearbayes.learners.boosting import DEPTHS, boosted, rounds_to_try, staged
 from nearbayes.learners.logistic import blend, class_precisions, class_probabilities, logistic
 from nearbayes.learners.ridge import Ridge, prior_precisions
+from nearbayes.tables.table import Table, take
 
 __all__ = ["Choice", "choose_for_classes", "choose_for_numbers", "folds_of"]
 

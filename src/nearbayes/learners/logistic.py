@@ -11,9 +11,9 @@ from scipy.special import softmax
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression
 
-from nearbayes.core.tables import Table
 from nearbayes.learners.boosting import all_classes
 from nearbayes.learners.ridge import prior_precisions
+from nearbayes.tables.table import Table
 
 __all__ = ["blend", "class_precisions", "class_probabilities", "logistic"]
 

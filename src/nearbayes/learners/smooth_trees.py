@@ -23,11 +23,11 @@ from sklearn.utils.validation import (
 )
 
 from nearbayes.core.schedule import is_whole
-from nearbayes.core.tables import Table, is_frame, n_rows, take
 from nearbayes.learners.boosting import boosted
 from nearbayes.learners.choosing import Choice, choose_for_classes, choose_for_numbers, folds_of
 from nearbayes.learners.logistic import blend, class_probabilities, logistic
 from nearbayes.learners.ridge import Ridge
+from nearbayes.tables.table import Table, is_frame, n_rows, take
 
 __all__ = ["SmoothTreesClassifier", "SmoothTreesRegressor"]
 

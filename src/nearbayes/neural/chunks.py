@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 from nearbayes.core.data import Block, Blocks, Data
 from nearbayes.core.protocols import DrawsFailedError
 from nearbayes.core.schedule import Schedule
-from nearbayes.core.tables import Table, n_rows
 from nearbayes.neural.outcomes import Classes, Outcomes
+from nearbayes.tables.table import Table, n_rows
 
 __all__ = [
     "CHUNK",

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from nearbayes.core.tables import Table, as_table, is_frame, n_rows
+from nearbayes.tables.table import Table, as_table, is_frame, n_rows
 
 __all__ = ["Categories", "Encoding", "Numeric"]
 

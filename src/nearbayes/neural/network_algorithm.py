@@ -21,7 +21,6 @@ from nearbayes.core.data import Blocks, Data, Rows
 from nearbayes.core.protocols import ChunkAlgorithm, DrawsFailedError, Rng, Traits
 from nearbayes.core.schedule import Schedule
 from nearbayes.core.seeds import Streams
-from nearbayes.core.tables import Table, as_table, n_rows
 from nearbayes.neural.chunks import (
     CHUNK,
     Batches,
@@ -47,6 +46,7 @@ from nearbayes.neural.outcomes import Classes, Numbers, Outcomes
 from nearbayes.neural.priors import with_prior_function
 from nearbayes.neural.stopping import Stopping, chosen_passes, held_out
 from nearbayes.neural.training import losses_of, outputs_of, slopes_of, starts_of, trained
+from nearbayes.tables.table import Table, as_table, n_rows
 
 __all__ = ["NetworkAlgorithm", "Refit"]
 

@@ -26,11 +26,11 @@ from nearbayes.core.data import Data
 from nearbayes.core.protocols import DrawsFailedError
 from nearbayes.core.schedule import is_whole
 from nearbayes.core.seeds import Seeds
-from nearbayes.core.tables import Table, as_table
 from nearbayes.neural.chunks import NetworkModel, Optimiser
 from nearbayes.neural.network import MLP, Activation
 from nearbayes.neural.network_algorithm import NetworkAlgorithm, Refit
 from nearbayes.neural.outcomes import Classes, CountOutcomes, Numbers, Outcomes, VaryingNumbers
+from nearbayes.tables.table import Table, as_table
 
 __all__ = ["MLPClassifier", "MLPRegressor", "network_algorithm"]
 

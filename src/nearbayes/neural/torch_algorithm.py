@@ -24,7 +24,6 @@ from nearbayes.core.data import Blocks, Data, Rows
 from nearbayes.core.protocols import ChunkAlgorithm, DrawsFailedError, Rng, Traits
 from nearbayes.core.schedule import Schedule, is_whole
 from nearbayes.core.seeds import Streams
-from nearbayes.core.tables import Table, as_table, is_frame
 from nearbayes.fits.targets import class_codes
 from nearbayes.neural.chunks import (
     CHUNK,
@@ -52,6 +51,7 @@ from nearbayes.neural.torch_losses import (
 )
 from nearbayes.neural.torch_module import StackedModule, on_one_thread, started_anew
 from nearbayes.neural.torch_training import Seeds, trained
+from nearbayes.tables.table import Table, as_table, is_frame
 from nearbayes.telling import warn
 
 __all__ = ["TorchAlgorithm"]

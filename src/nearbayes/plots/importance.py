@@ -9,12 +9,12 @@ import numpy as np
 
 from nearbayes.core.schedule import is_whole
 from nearbayes.core.seeds import Seeds
-from nearbayes.core.tables import as_table
 from nearbayes.draws.functional import Functional
 from nearbayes.inspection.fitted import Fitted, check_model, checked_outcomes
 from nearbayes.inspection.importance import Importances, own_importances, permutation_importances
 from nearbayes.plots.canvas import as_axes, colours, foreground, percent
 from nearbayes.plots.entries import as_entries
+from nearbayes.tables.table import as_table
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -8,13 +8,13 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from nearbayes.core.schedule import is_whole
-from nearbayes.core.tables import as_table
 from nearbayes.draws.credible import as_levels
 from nearbayes.estimators import PosteriorClassifier
 from nearbayes.inspection.fitted import Fitted, checked_outcomes, target_columns
 from nearbayes.inspection.reliability import Groups, binomial_band, event, grouped
 from nearbayes.metrics import coverage as share_covered
 from nearbayes.plots.canvas import as_axes, colours, foreground, percent
+from nearbayes.tables.table import as_table
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

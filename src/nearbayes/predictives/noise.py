@@ -21,10 +21,10 @@ from sklearn.model_selection import KFold
 from nearbayes.core.data import Data, Rows
 from nearbayes.core.protocols import Rng
 from nearbayes.core.seeds import integer_seed
-from nearbayes.core.tables import Table
 from nearbayes.fits.estimator_fit import EstimatorFit, has_no_missing
 from nearbayes.predictives.positive import COUNTS, GAMMA, PowerNoise, check_positive
 from nearbayes.predictives.predictive import Empirical, Frozen, Normal, Predictive, Simulated
+from nearbayes.tables.table import Table
 
 __all__ = [
     "QUICK",

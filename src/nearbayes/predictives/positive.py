@@ -19,7 +19,7 @@ from scipy.special import gammainc, logsumexp
 
 from nearbayes.core.data import Rows
 from nearbayes.core.protocols import Rng
-from nearbayes.core.tables import Table
+from nearbayes.tables.table import Table
 
 __all__ = ["COUNTS", "GAMMA", "PositivePredictive", "PowerNoise", "check_positive"]
 

@@ -17,7 +17,7 @@ from scipy.special import ndtr
 
 from nearbayes.core.data import Rows
 from nearbayes.core.protocols import Rng
-from nearbayes.core.tables import Table
+from nearbayes.tables.table import Table
 
 __all__ = [
     "CategoricalPredictive",

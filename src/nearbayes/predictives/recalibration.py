@@ -25,7 +25,7 @@ from sklearn.model_selection import KFold, StratifiedKFold
 
 from nearbayes.core.data import Data
 from nearbayes.core.seeds import integer_seed
-from nearbayes.core.tables import Table
+from nearbayes.tables.table import Table
 
 __all__ = ["ENOUGH_ROWS", "Recalibration", "learn_recalibration"]
 

@@ -12,10 +12,10 @@ from numpy.typing import NDArray
 
 from nearbayes.core.posterior import Posterior
 from nearbayes.core.protocols import Rng
-from nearbayes.core.tables import Table, as_table, n_rows, take
 from nearbayes.estimators import PosteriorClassifier
 from nearbayes.inspection.columns import column_names
 from nearbayes.inspection.fitted import checked_outcomes
+from nearbayes.tables.table import Table, as_table, n_rows, take
 
 __all__ = ["LEVELS", "MOST_CLASSES", "HeldOut", "RowNames"]
 

@@ -13,12 +13,12 @@ from numpy.typing import NDArray
 from nearbayes.core.data import Rows
 from nearbayes.core.protocols import Rng
 from nearbayes.core.seeds import integer_seed
-from nearbayes.core.tables import take
 from nearbayes.estimators import PosteriorClassifier, PosteriorRegressor
 from nearbayes.estimators.mixture import mixture_log_density, mixture_samples
 from nearbayes.metrics import accuracy, brier, crps_samples, log_score
 from nearbayes.report.heldout import HeldOut
 from nearbayes.report.rounding import in_digits, rounded, standard_error
+from nearbayes.tables.table import take
 
 __all__ = ["BASE", "OURS", "scores"]
 

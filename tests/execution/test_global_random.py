@@ -7,7 +7,7 @@ from sklearn.linear_model import LinearRegression
 from sklearn.svm import SVR
 
 import nearbayes as nb
-from nearbayes.core.global_random import GlobalGeneratorWarning
+from nearbayes.execution.global_random import GlobalGeneratorWarning
 
 ROWS = 40
 X = np.random.default_rng(0).normal(size=(ROWS, 2))

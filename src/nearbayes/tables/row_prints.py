@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 from scipy.stats import binom
 
-from nearbayes.core.tables import Table, as_table, is_frame
+from nearbayes.tables.table import Table, as_table, is_frame
 
 __all__ = ["RowPrints"]
 

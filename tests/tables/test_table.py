@@ -4,7 +4,7 @@ import polars as pl
 import pytest
 from scipy import sparse
 
-from nearbayes.core.tables import as_table, is_frame, like, n_rows, numeric_values, stack, take
+from nearbayes.tables.table import as_table, is_frame, like, n_rows, numeric_values, stack, take
 
 VALUES = np.array([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]])
 TABLES = {

@@ -7,7 +7,7 @@ import pytest
 from scipy import sparse
 
 import nearbayes as nb
-from nearbayes.core.row_prints import MOST_KEPT, RowPrints, hashed
+from nearbayes.tables.row_prints import MOST_KEPT, RowPrints, hashed
 
 RNG = np.random.default_rng(0)
 

@@ -1,0 +1,1 @@
+"""Tables of inputs, whatever their kind."""
