@@ -4,6 +4,7 @@ import pandas as pd
 from cli_cases import csv_of, fitted, table
 
 from nearbayes.cli.app import run
+from nearbayes.cli.console import Speaker
 from nearbayes.cli.in_short import findings
 from nearbayes.cli.modelfile import ModelFile
 
@@ -60,3 +61,8 @@ def test_a_fit_ends_with_them_and_with_how_to_go_on(tmp_path, capsys):
     assert "a first look" in "".join(lines)
     assert lines[-7].startswith("Of 24 rows")
     assert lines[-3].startswith(f"next: nearbayes report '{tmp_path / 'a model'}'")
+
+
+def test_spaces_that_keep_a_number_and_its_unit_together_are_spaces_on_a_terminal(capsys):
+    Speaker().say("38\u00a0% of it\x1b[31m")
+    assert capsys.readouterr().out == "38 % of it�[31m\n"

@@ -131,3 +131,28 @@ def test_rows_without_a_usable_target():
         schema.labelled(frame.drop(columns="y"))
     with pytest.raises(UsageError, match="has no usable value"):
         schema.labelled(frame.assign(y="neither"))
+
+
+def test_none_is_an_answer_in_a_column_of_words():
+    frame = pd.DataFrame(
+        {
+            "parties": ["none", "guarantor", "co applicant", ""] * 10,
+            "children": ["none", "1", "2", "3"] * 10,
+            "lens": ["none", "soft", "hard", "soft"] * 10,
+        }
+    )
+    schema = Schema.found(frame, "lens")
+    parties, children = schema.columns
+    assert set(parties.levels) == {"none", "guarantor", "co applicant"}
+    assert parties.note == "10 missing"
+    assert (children.kind, children.note) == ("number", "10 missing")
+    assert schema.classes == ("hard", "none", "soft")
+    assert len(schema.usable(frame)) == 40
+    assert schema.inputs(frame)["parties"].isna().sum() == 10
+
+
+def test_one_value_and_gaps_say_something():
+    frame = pd.DataFrame({"phone": ["yes", ""] * 20, "land": ["NZ"] * 40, "y": range(40)})
+    phone, land = Schema.found(frame, "y").columns
+    assert (phone.kind, phone.levels, phone.note) == ("category", ("yes",), "20 missing")
+    assert (land.kind, land.note) == ("left out", "always 'NZ'")

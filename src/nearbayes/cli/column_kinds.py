@@ -21,6 +21,7 @@ __all__ = ["Column", "Odd", "counted", "joined", "listed", "number_style", "way_
 Kind = Literal["number", "category", "date", "left out"]
 
 MOSTLY = 0.95  # a column is numeric if at least this share of its values are numbers; so for dates
+FEWEST_GAPS = 0.01  # share of gaps from which on a column of one value says something
 FEWEST_NUMBERED = 10  # rows from which on 1, 2, 3, ... are row numbers
 OF_TIME = re.compile(
     r"(?i)(?<![a-z])(date|time|timestamp|year|quarter|month|week|day|period|yr)s?(?![a-z])"
@@ -80,18 +81,25 @@ class Column:
         keep : bool
             Whether to use a column that looks like row numbers or identifiers, too.
         """
-        present = without_missing(values)
-        useless = _useless(present) or ("" if keep else _identifies(name, present))
+        present, named = without_missing(values), without_missing(values, of_words=True)
+        useless = _useless(named, len(values)) or ("" if keep else _identifies(name, named))
         if useless:
             return cls(name, "left out", note=useless)
-        missing = counted(len(values) - len(present), "missing")
+        return cls._of_values(name, present, len(values), decimal) or cls._category(
+            name, named, counted(len(values) - len(named), "missing"), keep
+        )
+
+    @classmethod
+    def _of_values(
+        cls, name: str, present: pd.Series, n_cells: int, decimal: DecimalMark
+    ) -> Column | None:
+        """A column of numbers or dates; None for words."""
+        if present.empty:
+            return None
+        missing = counted(n_cells - len(present), "missing")
         if compact_dates(present):
             return cls(name, "date", note=joined(words_of(DAYS), missing), style=DAYS)
-        return (
-            cls._number(name, present, decimal, missing)
-            or cls._date(name, present, missing)
-            or cls._category(name, present, missing, keep)
-        )
+        return cls._number(name, present, decimal, missing) or cls._date(name, present, missing)
 
     @classmethod
     def _number(
@@ -140,7 +148,7 @@ class Column:
 
     def read(self, values: pd.Series) -> dict[str, pd.Series]:
         """Convert the column for models; a date becomes three columns."""
-        present = values.where(~is_missing(values))
+        present = values.where(~is_missing(values, of_words=self.kind == "category"))
         made: list[pd.Series] = []
         if self.kind == "number":
             made = [as_numbers(present, self.style)]
@@ -160,7 +168,7 @@ class Column:
 
     def odd(self, values: pd.Series) -> Odd:
         """Cells of a later file that differ from training."""
-        present = without_missing(values)
+        present = without_missing(values, of_words=self.kind == "category")
         if self.kind == "left out" or present.empty:
             return Odd(len(values))
         if self.kind == "category":
@@ -246,12 +254,17 @@ def number_style(present: pd.Series, decimal: DecimalMark = ".") -> NumberStyle:
     return find_style(present, decimal) or PLAIN
 
 
-def _useless(present: pd.Series) -> str:
-    """Reason why a column says nothing, or an empty string."""
-    n_distinct = present.nunique()
+def _useless(present: pd.Series, n_cells: int) -> str:
+    """Reason why a column says nothing, or an empty string.
+
+    One value and gaps say something: whether there is a value.
+    """
+    n_distinct, gaps = present.nunique(), n_cells - len(present)
     if n_distinct == 0:
         return "all missing"
-    return f"always {str(present.iloc[0])[:30]!r}" if n_distinct == 1 else ""
+    if n_distinct > 1 or min(gaps, len(present)) >= FEWEST_GAPS * n_cells:
+        return ""
+    return f"always {str(present.iloc[0])[:30]!r}"
 
 
 def _identifies(name: str, present: pd.Series) -> str:

@@ -68,7 +68,8 @@ class Speaker:
 
 def _text(text: str) -> Text:
     """Plain text: names from the data must not act as markup or as terminal control codes."""
-    return Text("".join(mark if mark.isprintable() or mark == "\n" else "�" for mark in text))
+    plain = text.replace("\u00a0", " ")  # spaces that keep a number and its unit together
+    return Text("".join(mark if mark.isprintable() or mark == "\n" else "�" for mark in plain))
 
 
 def _shown(cell: Any) -> str:

@@ -78,7 +78,8 @@ def _of_numbers(made: ModelFile, X: pd.DataFrame, y: NDArray[Any]) -> list[str]:
     missed, usual = np.abs(y - mean).mean(), np.abs(y - y.mean()).mean()
     compared = "less than" if missed < usual else "no less than"
     width = _number(np.median(bounds[:, 1] - bounds[:, 0]))
-    share = float(np.mean(model.posterior_predictions(X).var(axis=0)) / np.mean(sd**2))
+    draws = model.posterior_.of_predictions(model.posterior_predictions(X))
+    share = float(np.mean(draws.adjusted("inflated").var(axis=0)) / np.mean(sd**2))
     return [
         f"Of {n} rows that the fit had not seen, {target} was missed by {_number(missed)} on "
         f"average, {compared} by always saying the mean ({_number(usual)}).",

@@ -10,7 +10,7 @@ import pandas as pd
 
 from nearbayes.causal.graph import CausalGraph
 from nearbayes.causal.variables import Variable
-from nearbayes.cli.cells import as_numbers, is_missing
+from nearbayes.cli.cells import as_numbers, holds_words, is_missing
 from nearbayes.cli.column_kinds import MOST_LEVELS, MOSTLY, listed
 from nearbayes.cli.date_styles import find_date_style
 from nearbayes.cli.errors import UsageError
@@ -47,7 +47,7 @@ def nodes_of(
             f"{unknown[0]!r}."
         )
     cells = frame[list(graph.nodes)]
-    missing = cells.apply(is_missing)
+    missing = cells.apply(lambda values: is_missing(values, holds_words(values)))
     if missing.to_numpy().any() and not drop_missing:
         name = str(missing.any().idxmax())
         raise UsageError(
@@ -136,7 +136,7 @@ def _categories(name: str, values: pd.Series) -> pd.Series:
 
 
 def _again(values: pd.Series, variable: Variable) -> pd.Series:
-    missing = is_missing(values)
+    missing = is_missing(values, of_words=variable.kind == "category")
     if missing.any():
         raise UsageError(
             f"column {variable.name!r} has a missing value in row {int(missing.argmax()) + 1}: "

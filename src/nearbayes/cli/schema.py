@@ -15,7 +15,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from nearbayes.cli.cells import as_numbers, is_missing, without_missing
+from nearbayes.cli.cells import as_numbers, holds_words, is_missing, without_missing
 from nearbayes.cli.choices import DecimalMark, SplitAs, Task
 from nearbayes.cli.column_kinds import (
     Column,
@@ -257,8 +257,8 @@ class Schema:
         """Rows whose target is a number, or one of the classes."""
         if self.target not in frame.columns:
             raise UsageError(f"the file lacks the target column {self.target!r}.")
-        values = frame[self.target].where(~is_missing(frame[self.target]))
         numbers = self.task == "regression"
+        values = frame[self.target].where(~is_missing(frame[self.target], of_words=not numbers))
         usable = (
             as_numbers(values, self.target_style).notna()
             if numbers
@@ -287,9 +287,10 @@ def _check_clashes(columns: tuple[Column, ...]) -> None:
 
 
 def _with_classes(columns: tuple[Column, ...], values: pd.Series, target: str) -> Schema:
-    counts = without_missing(values).map(label).value_counts()
+    present = without_missing(values, holds_words(values))
+    counts = present.map(label).value_counts()
     kept, rare = counts[counts >= FEWEST_ROWS], counts[counts < FEWEST_ROWS]
-    check_units(without_missing(values), target)
+    check_units(present, target)
     if len(counts) > MOST_CLASSES and len(kept) < len(counts) / 2:
         raise UsageError(
             f"the target {target!r} has {len(counts)} classes, most of them with fewer than "
@@ -303,7 +304,7 @@ def _with_classes(columns: tuple[Column, ...], values: pd.Series, target: str) -
             f"got the classes {listed(counts.index)}."
         )
     note = joined(
-        counted(int(is_missing(values).sum()), "rows without a target left out"),
+        counted(len(values) - len(present), "rows without a target left out"),
         counted(int(rare.sum()), f"rows of rare classes left out: {listed(rare.index)}"),
     )
     return Schema(columns, target, "classification", tuple(sorted(kept.index)), note)
