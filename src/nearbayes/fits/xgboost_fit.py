@@ -308,7 +308,8 @@ def _share(weights: Array) -> Array:
 
 def _loaded(model: Any, booster: xgboost.Booster) -> Any:
     """Load the trees into the user's model, without the training data."""
-    own = {name: model.get_params()[name] for name in USERS_OWN}
+    given = model.get_params()
+    own = {name: given[name] for name in USERS_OWN}
     model.load_model(booster.save_raw())
     for name, value in own.items():  # after set_params, XGBoost would check and warn at prediction
         setattr(model, name, value)
