@@ -12,10 +12,11 @@ import numpy as np
 
 from nearbayes.diagnostics.pictures import Picture, picture_of
 
-__all__ = ["Diagnosis", "Line", "Status"]
+__all__ = ["CLEARLY", "Diagnosis", "Line", "Status"]
 
 Status = Literal["good", "warning", "forecast", "unknown"]
 WIDTH = 96
+CLEARLY = 3.0  # standard errors beyond a limit before a line warns: seven lines are asked each time
 QUESTIONS = {
     "martingale drift": "Do refits shift predictions?",
     "horizon": "Are there enough refits?",

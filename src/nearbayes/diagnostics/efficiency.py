@@ -16,7 +16,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from nearbayes.diagnostics.diagnosis import Line
+from nearbayes.diagnostics.diagnosis import CLEARLY, Line
 from nearbayes.diagnostics.refitting import Case
 
 __all__ = ["NAME", "efficiency_line", "gains_by_halves"]
@@ -35,7 +35,7 @@ def efficiency_line(case: Case) -> Line:
         words = "Held-out rows are predicted without error."
         return Line(NAME, "good", words, "", 0.0, 0.0, UNIT)
     details = {"whole": own, "halves": mean, "gain": gain, "error": error}
-    if gain > LARGEST and gain > 2 * error:
+    if gain > LARGEST and gain > CLEARLY * error:
         words = (
             "The mean of two fits, each to one half of the rows, predicts held-out rows better "
             f"than the fit to all of them, by {gain:.0%} of the squared error: the learner does "

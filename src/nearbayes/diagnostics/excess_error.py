@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from nearbayes.core.data import Data
 from nearbayes.core.seeds import integer_seed
-from nearbayes.diagnostics.diagnosis import Line
+from nearbayes.diagnostics.diagnosis import CLEARLY, Line
 from nearbayes.diagnostics.redrawing import replicates
 from nearbayes.diagnostics.refitting import Case, as_columns
 
@@ -30,7 +30,7 @@ Array = NDArray[np.float64]
 NAME = "excess error"
 UNIT = "excess error on simulated tasks, over the error of the posterior mean"
 N_TASKS = 8
-LARGEST = 0.5
+LARGEST = 1.0  # as large as the error of the posterior mean itself
 
 
 def excess_line(case: Case) -> Line:
@@ -56,7 +56,7 @@ def excess_line(case: Case) -> Line:
         f"On data simulated from the draws, the squared error of the fit is {1 + ratio:.2g} times "
         "that of a posterior mean, or more."
     )
-    if ratio > LARGEST and ratio > 2 * error:
+    if ratio > LARGEST and ratio > CLEARLY * error:
         said = f"{words} The algorithm is far from near-optimal on tasks like this one."
         advice = "Regularise the learner, or use a forest or the default learner."
         return Line(NAME, "warning", said, advice, ratio, error, UNIT, details)
