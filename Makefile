@@ -38,7 +38,7 @@ kill: .venv-clusters/.ready          ## 60 random SIGKILLs of workers and parent
 	touch $@
 
 test: $(READY)       ## unit, contract, fault and fast statistical tests, and every docstring example
-	$(BIN)/python -m pytest -n 2 --dist worksteal
+	$(BIN)/python -m pytest -n 2 --dist worksteal --durations=60
 
 # Not part of the setup, as PyTorch brings gigabytes of CUDA on most machines. Without it, its tests
 # are skipped.

@@ -73,9 +73,11 @@ def unharmed(case, posterior):
     return np.array_equal(fingerprint(found, case.data()), draws[kept])
 
 
+# What becomes of a fault is settled within a chunk; two workers only carry it home, of any kind.
 @every_family
-@pytest.mark.parametrize("fault", ["nan", "error", "named"])
-@pytest.mark.parametrize("n_jobs", [1, 2])
+@pytest.mark.parametrize(
+    ("fault", "n_jobs"), [("nan", 1), ("error", 1), ("named", 1), ("error", 2)]
+)
 def test_law_7_a_fault_in_one_draw_of_a_chunk_loses_no_other(case, fault, n_jobs):
     run = {**RUN, "n_draws": 10, "n_jobs": n_jobs}
     with pytest.warns(nb.DrawWarning, match="2 of 10 draws failed and are left out"):

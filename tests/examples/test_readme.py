@@ -75,7 +75,7 @@ def folder(tmp_path, monkeypatch):
 
 
 # The last of two equal options counts.
-SMALLER = {"fit": ["--time-budget", "10s"], "compare": ["--draws", "4", "--folds", "2"]}
+SMALLER = {"fit": ["--time-budget", "5s"], "compare": ["--draws", "4", "--folds", "2"]}
 
 
 def test_the_commands_of_the_readme_run(folder, capsys):
