@@ -23,6 +23,7 @@ from nearbayes.cli.app import run
 
 RECORDS = Path(__file__).parent / "results" / "records.jsonl"
 PAGE = ROOT / "docs" / "tried.md"
+READING = ("--no-header",)  # options of `fit` that say how the file is read, for `predict` as well
 CACHE = Path.home() / ".cache" / "nearbayes-tried"
 
 
@@ -63,10 +64,11 @@ def _tried(table: Table, cache: Path) -> dict[str, Any]:
     model.unlink(missing_ok=True)
     started = time.perf_counter()
     fit = ["fit", str(data), "--target", table.target, "-o", str(model), "--quick", *table.options]
+    reading = [option for option in table.options if option in READING]
     done: dict[str, Any] = {"file": data.name}
     for name, command in {
         "fit": fit,
-        "predict": ["predict", str(model), str(data), "-o", str(predictions)],
+        "predict": ["predict", str(model), str(data), "-o", str(predictions), *reading],
         "explain": ["explain", str(model)],
     }.items():
         code, found, said = _called(command)

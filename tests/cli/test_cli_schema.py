@@ -156,3 +156,10 @@ def test_one_value_and_gaps_say_something():
     phone, land = Schema.found(frame, "y").columns
     assert (phone.kind, phone.levels, phone.note) == ("category", ("yes",), "20 missing")
     assert (land.kind, land.note) == ("left out", "always 'NZ'")
+
+
+def test_a_file_that_was_fitted_without_names_says_how_to_read_the_next_one():
+    frame = pd.DataFrame({"column 1": range(40), "column 2": [k % 7 for k in range(40)]})
+    schema = Schema.found(frame, "column 1")
+    with pytest.raises(UsageError, match=r"used in training: .*: use --no-header, as in the fit\."):
+        schema.check_columns(pd.DataFrame({"0": [1.0], "3": [2.0]}))

@@ -42,6 +42,7 @@ __all__ = ["Reading", "Schema", "label"]
 MOST_CLASSES = 50
 FEWEST_ROWS = 5  # rows that a class needs
 WHOLE_NUMBER = re.compile(r"^(-?\d+)\.0+$")
+NUMBERED = re.compile(r"column \d+")  # what --no-header calls them
 
 
 @dataclass(frozen=True)
@@ -244,8 +245,10 @@ class Schema:
         """Raise an error if the file lacks a column used in training."""
         lacking = [column.name for column in self.used if column.name not in frame.columns]
         if lacking:
+            numbered = all(NUMBERED.fullmatch(name) for name in lacking)
             raise UsageError(
-                f"the file lacks columns that were used in training: {listed(lacking)}."
+                f"the file lacks columns that were used in training: {listed(lacking)}"
+                f"{': use --no-header, as in the fit' if numbered else ''}."
             )
 
     def labelled(self, frame: pd.DataFrame) -> tuple[pd.DataFrame, NDArray[Any]]:
