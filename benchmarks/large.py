@@ -15,6 +15,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 from benchmarks.measuring import show
 from benchmarks.peak_memory import Peak, peak_of
 
@@ -84,10 +86,38 @@ def fit(folder: Path, options: argparse.Namespace) -> None:
     show("time / (refits x draws x plain fit / processes)", drawn["fit"] / usual, "<= 1.25")
 
 
+def predict(folder: Path, options: argparse.Namespace) -> None:
+    """Peak memory of predictions by all draws, from a file and into a file, piece by piece."""
+    program, model = [sys.executable, "-m", "nearbayes.cli"], folder / "model.nearbayes"
+    train, new, found = (folder / f"{name}.parquet" for name in ("train", "new", "found"))
+    write_rows(train, 2_000, with_labels=True)
+    n_rows = options.rows or 100_000
+    write_rows(new, n_rows, with_labels=False)
+    fit = ["fit", train, "--target", "y", "--model", "xgboost", "--no-calibration", "--quiet"]
+    peak_of([*program, *map(str, fit), "--draws", str(options.draws), "--output", str(model)])
+    peak = peak_of([*program, "predict", str(model), str(new), "-o", str(found), "--quiet"])
+    print(f"{n_rows:,} rows by {options.draws} draws: {peak.seconds:.0f} s, {peak.parts} MB")
+    assert pq.read_metadata(found).num_rows == n_rows
+    show("peak memory of predictions, GB", peak.megabytes / 1000, "< 2")
+
+
+def write_rows(path: Path, n_rows: int, with_labels: bool) -> None:
+    """Write simulated rows to a Parquet file, 100,000 at a time."""
+    writer = None
+    for seed, start in enumerate(range(0, n_rows, 100_000)):
+        X, y = table(min(100_000, n_rows - start), seed)
+        columns = {f"x{k}": pa.array(X[:, k].astype(np.float32)) for k in range(N_COLUMNS)}
+        rows = pa.table({**columns, "y": pa.array(y)} if with_labels else columns)
+        writer = writer or pq.ParquetWriter(path, rows.schema)
+        writer.write_table(rows)
+    assert writer is not None
+    writer.close()
+
+
 def main() -> None:
     """Run the measurement that is named."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("what", choices=("fit", "plain", "draws"))
+    parser.add_argument("what", choices=("fit", "plain", "draws", "predict"))
     parser.add_argument("--rows", type=int)
     parser.add_argument("--draws", type=int, default=16)
     parser.add_argument("--refits", type=int, default=4)
