@@ -30,5 +30,5 @@ def by_diffusion(method: str, x_train: Array, y_train: Array, x_test: Array, see
 
 DIFFUSION: dict[str, Callable[[Array, Array, Array, int], Array]] = {
     f"diffusion, {method}": partial(by_diffusion, method)
-    for method in ("ensemble", "bootstrap", "martingale")
+    for method in ("ensemble", "bootstrap", "parametric_bootstrap", "ntkgp", "martingale")
 }
