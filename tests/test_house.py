@@ -17,6 +17,7 @@ ROOMS = [
     "execution",
     "tables",
     "core",
+    "methods",
     "learners",
     "fits",
     "predictives",

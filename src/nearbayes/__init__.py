@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from nearbayes.core import inputs
     from nearbayes.core.data import Data
     from nearbayes.core.engine import DrawWarning
-    from nearbayes.core.martingale import martingale_paths, martingale_posterior
     from nearbayes.core.posterior import Posterior
     from nearbayes.core.protocols import Algorithm, ChunkAlgorithm, Traits
     from nearbayes.core.schedule import Schedule
@@ -26,6 +25,7 @@ if TYPE_CHECKING:
     from nearbayes.estimators.rare import RareClassWarning
     from nearbayes.gradients.gradient_martingale import GradientMartingale
     from nearbayes.learners.smooth_trees import SmoothTreesClassifier, SmoothTreesRegressor
+    from nearbayes.methods.martingale import martingale_paths, martingale_posterior
 
 __version__ = "0.1.0.dev0"
 
@@ -90,8 +90,8 @@ _HOMES = {
     "families": "algorithms",
     "inputs": "core",
     "load": "estimators",
-    "martingale_paths": "core.martingale",
-    "martingale_posterior": "core.martingale",
+    "martingale_paths": "methods.martingale",
+    "martingale_posterior": "methods.martingale",
 }
 
 

@@ -3,7 +3,7 @@ import pytest
 from scipy.stats import gaussian_kde
 
 import nearbayes as nb
-from nearbayes.core.martingale import Paths
+from nearbayes.methods.martingale import Paths
 
 COIN = nb.SequentialMLE(nb.families.Bernoulli())
 

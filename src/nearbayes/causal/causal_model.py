@@ -21,10 +21,10 @@ from nearbayes.causal.graph_algorithm import GraphAlgorithm, GraphModels
 from nearbayes.causal.interventions import Changes, changes_of
 from nearbayes.causal.mechanisms import Mechanism
 from nearbayes.causal.variables import Variable, frame_of, read_rows, variables_of
-from nearbayes.core.martingale import martingale_posterior
 from nearbayes.core.schedule import Schedule, is_whole
 from nearbayes.draws.functional import Functional
 from nearbayes.execution.executors import ExecutorChoice
+from nearbayes.methods.martingale import martingale_posterior
 from nearbayes.registry import resolved
 
 __all__ = ["CausalModel", "CausalSamples", "Method"]

@@ -17,11 +17,11 @@ from numpy.typing import NDArray
 
 from nearbayes.core.lifting import as_chunks
 from nearbayes.core.protocols import ChunkAlgorithm
-from nearbayes.core.tracing import Trace
 from nearbayes.draws.calibration import Calibration
 from nearbayes.draws.credible import Link
 from nearbayes.draws.functional import Functional, KnownTruths, Spread, named_values_of
 from nearbayes.draws.inference_data import Coordinates
+from nearbayes.draws.path_trace import Trace
 from nearbayes.execution.progress import in_words
 from nearbayes.registry import resolved
 from nearbayes.tables.table import Table, TablePrint, as_table

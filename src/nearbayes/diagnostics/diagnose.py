@@ -12,7 +12,6 @@ import numpy as np
 
 from nearbayes.core.data import as_data
 from nearbayes.core.posterior import Posterior
-from nearbayes.core.tracing import predicts
 from nearbayes.diagnostics import (
     drift,
     efficiency,
@@ -28,6 +27,7 @@ from nearbayes.diagnostics.diagnosis import Diagnosis, Line
 from nearbayes.diagnostics.redrawing import Draw, same_method
 from nearbayes.diagnostics.refitting import CannotTellError, Case
 from nearbayes.execution.executor import in_one_line
+from nearbayes.methods.tracing import predicts
 
 __all__ = ["CHECKS", "Checks", "diagnose"]
 

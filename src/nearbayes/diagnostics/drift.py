@@ -13,9 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nearbayes.core.posterior import Posterior
-from nearbayes.core.tracing import Trace
 from nearbayes.diagnostics.diagnosis import Line
 from nearbayes.draws.credible import reach_of
+from nearbayes.draws.path_trace import Trace
 
 __all__ = ["NAME", "drift_line", "growth_exponent", "untraced"]
 

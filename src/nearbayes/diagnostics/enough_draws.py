@@ -10,8 +10,8 @@ from __future__ import annotations
 import numpy as np
 
 from nearbayes.core.posterior import Posterior
-from nearbayes.core.tracing import Trace
 from nearbayes.diagnostics.diagnosis import Line
+from nearbayes.draws.path_trace import Trace
 
 __all__ = ["NAME", "draws_line"]
 

@@ -19,10 +19,10 @@ from numpy.typing import NDArray
 
 from nearbayes.core.posterior import Posterior
 from nearbayes.core.schedule import is_whole
-from nearbayes.core.tracing import Trace
 from nearbayes.diagnostics.diagnosis import Line
 from nearbayes.diagnostics.drift import growth_exponent, untraced
 from nearbayes.diagnostics.refitting import CannotTellError, Case
+from nearbayes.draws.path_trace import Trace
 
 __all__ = ["NAME", "forecast_line", "rows_of"]
 

@@ -12,10 +12,10 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from nearbayes.core.seeds import integer_seed
-from nearbayes.core.tracing import evenly
 from nearbayes.diagnostics.diagnosis import Line
 from nearbayes.diagnostics.redrawing import Draw, replicates
 from nearbayes.diagnostics.refitting import Case
+from nearbayes.methods.tracing import evenly
 
 __all__ = ["NAME", "calibration_line"]
 

@@ -12,10 +12,10 @@ from numpy.typing import NDArray
 
 from nearbayes import baselines
 from nearbayes.core.data import Data, Rows
-from nearbayes.core.martingale import martingale_posterior
 from nearbayes.core.posterior import Posterior, Provenance
 from nearbayes.core.schedule import Schedule
 from nearbayes.diagnostics.refitting import Case
+from nearbayes.methods.martingale import martingale_posterior
 
 __all__ = ["Draw", "Replicate", "replicates", "same_method"]
 

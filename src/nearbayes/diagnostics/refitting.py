@@ -15,7 +15,7 @@ from nearbayes.core.lifting import as_chunks
 from nearbayes.core.posterior import Posterior
 from nearbayes.core.protocols import ChunkAlgorithm, Rng
 from nearbayes.core.seeds import Seeds, Streams, integer_seed
-from nearbayes.core.tracing import evenly
+from nearbayes.methods.tracing import evenly
 from nearbayes.tables.table import Table, TablePrint
 
 __all__ = ["CannotTellError", "Case", "HeldOutFold", "Truths", "as_columns"]

@@ -27,7 +27,6 @@ from nearbayes import baselines
 from nearbayes.core.data import Data
 from nearbayes.core.engine import DrawWarning
 from nearbayes.core.lifting import as_chunks
-from nearbayes.core.martingale import martingale_posterior
 from nearbayes.core.posterior import Posterior
 from nearbayes.core.protocols import Inputs, Traits
 from nearbayes.core.schedule import Schedule
@@ -50,6 +49,7 @@ from nearbayes.execution.interrupts import stoppable
 from nearbayes.execution.progress import followed_by
 from nearbayes.execution.stores import within
 from nearbayes.fits.estimator_fit import unfitted
+from nearbayes.methods.martingale import martingale_posterior
 from nearbayes.registry import resolved
 from nearbayes.tables.row_prints import RowPrints
 from nearbayes.tables.table import Table, as_table

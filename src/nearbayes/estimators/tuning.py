@@ -11,12 +11,12 @@ from scipy.special import logsumexp
 from sklearn.model_selection import train_test_split
 
 from nearbayes.core.data import Data
-from nearbayes.core.martingale import martingale_posterior
 from nearbayes.core.posterior import Posterior
 from nearbayes.core.schedule import Schedule
 from nearbayes.core.seeds import Seeds, integer_seed
 from nearbayes.execution.digest import digest
 from nearbayes.execution.stores import within
+from nearbayes.methods.martingale import martingale_posterior
 
 __all__ = ["ScheduleChoice", "candidate_schedules", "choose_schedule", "log_score_of_mixture"]
 

@@ -6,12 +6,13 @@ from typing import Any
 
 import numpy as np
 
-from nearbayes.core.tracing import MOST_DRAWS, MOST_ENTRIES, MOST_STEPS, Trace
+from nearbayes.draws.path_trace import MOST_DRAWS, Trace
 from nearbayes.files.arrays import array_bytes, array_of
 from nearbayes.files.container import Members
 from nearbayes.files.manifest import Record
 from nearbayes.files.reader import Reader
 from nearbayes.files.refusal import FileRefused
+from nearbayes.methods.tracing import MOST_ENTRIES, MOST_STEPS
 
 __all__ = ["trace_of", "trace_record"]
 

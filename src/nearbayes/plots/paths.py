@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from nearbayes.core.martingale import Paths
 from nearbayes.draws.functional import Functional
+from nearbayes.methods.martingale import Paths
 from nearbayes.plots.canvas import as_axes, colours, foreground, percent
 from nearbayes.plots.density import density_curve
 

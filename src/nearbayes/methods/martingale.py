@@ -19,11 +19,12 @@ from nearbayes.core.protocols import Algorithm, ChunkAlgorithm, Inputs
 from nearbayes.core.run import Run
 from nearbayes.core.schedule import Schedule, inflation_of
 from nearbayes.core.state import State
-from nearbayes.core.tracing import Trace, Tracer
 from nearbayes.draws.credible import stack_draws
 from nearbayes.draws.functional import Functional
+from nearbayes.draws.path_trace import Trace
 from nearbayes.execution.executor import OnError
 from nearbayes.execution.executors import ExecutorChoice
+from nearbayes.methods.tracing import Tracer
 from nearbayes.tables.table import Table
 
 __all__ = ["Paths", "martingale_paths", "martingale_posterior"]

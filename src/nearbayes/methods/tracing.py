@@ -1,4 +1,4 @@
-"""Trace: a few quantities along the paths of the first draws, noted while the draws are made.
+"""Tracer: notes a few quantities along the paths of the first draws, while they are made.
 
 An observer of the one loop. What it notes is what diagnostics need to tell whether paths are
 martingales and how their variance grows; it costs a few predictions per refit.
@@ -17,51 +17,13 @@ from numpy.typing import NDArray
 from nearbayes.core.data import Data
 from nearbayes.core.protocols import Algorithm, ChunkAlgorithm
 from nearbayes.core.state import State, chosen
+from nearbayes.draws.path_trace import MOST_DRAWS
 from nearbayes.tables.table import Table
 
-__all__ = ["Trace", "Tracer", "evenly", "predicts"]
+__all__ = ["Tracer", "evenly", "predicts"]
 
 Array = NDArray[np.float64]
-MOST_DRAWS, MOST_STEPS, MOST_ROWS, MOST_ENTRIES = 100, 12, 16, 64
-
-
-@dataclass(frozen=True, eq=False)
-class Trace:
-    """Quantities along the paths of some draws.
-
-    Attributes
-    ----------
-    n_rows : array of shape (n_steps,)
-        Rows, real and imputed, that models had seen: first the real ones alone.
-    values : array of shape (n_draws, n_steps, n_quantities)
-        Predictions at some real rows, or the parameters of a model that is a vector.
-
-    Examples
-    --------
-    >>> import nearbayes as nb
-    >>> coin = nb.SequentialMLE(nb.families.Bernoulli())
-    >>> posterior = nb.martingale_posterior(coin, [1, 0, 1, 1], n_draws=20, random_state=0)
-    >>> posterior.trace.values.shape, float(posterior.trace.values[0, 0, 0])
-    ((20, 9, 1), 0.75)
-    """
-
-    n_rows: Array
-    values: Array
-
-    @classmethod
-    def gathered(cls, n_rows: Sequence[float], seen: Sequence[Sequence[Any]]) -> Trace | None:
-        """The trace of what a tracer gave, one list per draw; None where it gave too little."""
-        noted = [np.stack(each) for each in seen if len(each) == len(n_rows)]
-        if not noted or any(each.shape != noted[0].shape for each in noted):
-            return None
-        values = np.stack(noted)
-        return cls(np.asarray(n_rows, dtype=np.float64), values) if values.shape[2] else None
-
-    def joined(self, other: Trace | None) -> Trace:
-        """The trace with further draws of the same run, which come first."""
-        if other is None or other.values.shape[1:] != self.values.shape[1:]:
-            return self
-        return Trace(self.n_rows, np.concatenate([other.values, self.values])[:MOST_DRAWS])
+MOST_STEPS, MOST_ROWS, MOST_ENTRIES = 12, 16, 64
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,8 @@ from nearbayes.core.data import as_data
 from nearbayes.core.engine import draw
 from nearbayes.core.paths import Martingale
 from nearbayes.core.run import Run
-from nearbayes.core.tracing import MOST_DRAWS, MOST_STEPS, Tracer
+from nearbayes.draws.path_trace import MOST_DRAWS
+from nearbayes.methods.tracing import MOST_STEPS, Tracer
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(40, 2))

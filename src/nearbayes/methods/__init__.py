@@ -1,0 +1,1 @@
+"""Algorithm 1 as users call it, and what is noted along its paths."""
