@@ -16,9 +16,9 @@ from cli_cases import csv_of, table
 from nearbayes.cli.app import run
 from nearbayes.cli.modelfile import ModelFile
 
-# The program ``nearbayes``, which says where it is and then takes a while.
+# The program ``nearbayes``, which says where it is, and takes a while at one stage.
 PROGRAM = """
-import fcntl, signal, termios, time
+import fcntl, os, signal, termios, time
 fcntl.ioctl(0, termios.TIOCSCTTY, 0)  # Ctrl-C on standard input is a signal for this program
 signal.signal(signal.SIGINT, signal.default_int_handler)
 from nearbayes.cli import commands, fit_command, main, modelfile
@@ -28,7 +28,7 @@ def told(owner, name, word):
     usual = getattr(owner, name)
     def slow(*arguments, **options):
         print(f"<{word}>", flush=True)
-        time.sleep(0.5)
+        time.sleep(0.5 * (word == os.environ["STAGE"]))
         return usual(*arguments, **options)
     setattr(owner, name, slow)
 
@@ -45,11 +45,12 @@ OPTIONS = ("--model", "xgboost", "--draws", "8", "--refits", "2", "--jobs", "1")
 class Terminal:
     """A program on a terminal of its own."""
 
-    def __init__(self, *arguments):
+    def __init__(self, stage, *arguments):
         self.screen, end = pty.openpty()
         self.process = subprocess.Popen(
             [sys.executable, "-c", PROGRAM, *arguments],
             stdin=end, stdout=end, stderr=end, start_new_session=True,
+            env={**os.environ, "STAGE": stage},
         )  # fmt: skip
         os.close(end)
         self.text = ""
@@ -109,7 +110,7 @@ CASES = [
 def test_a_fit_that_is_stopped_loses_nothing_and_goes_on(tmp_path, stage, times, how, is_written):
     data, output = csv_of(tmp_path, table(n=60)), tmp_path / "m.nearbayes"
     command = ("fit", str(data), "--target", "y", "-o", str(output), *OPTIONS)
-    terminal = Terminal(*command)
+    terminal = Terminal(stage, *command)
     terminal.read_until(f"<{stage}>", times)
     stop(terminal, how)
     code = terminal.end()

@@ -78,7 +78,7 @@ def test_padding_changes_nothing():
 
 
 def test_it_finds_what_scikit_learn_finds():
-    ours = GP(variance=1.0, noise_floor=1e-4, tolerance=1e-6).fit(X, Y)
+    ours = GP(variance=1.0, noise_floor=1e-4, scale_penalty=0.0, tolerance=1e-6).fit(X, Y)
     scale = Y.std()
     kernel = Matern([1.0, 1.0], (1e-3, 1e5), nu=1.5) + WhiteKernel(1.0)
     rows = (X - X.mean(axis=0)) / X.std(axis=0)
@@ -116,8 +116,26 @@ def test_single_precision_is_near_double():
 
 
 def test_restarts_are_never_worse():
-    one, many = GP(random_state=0).fit(X, Y), GP(n_restarts=4, random_state=0).fit(X, Y)
+    given = {"random_state": 0, "scale_penalty": 0.0}
+    one, many = GP(**given).fit(X, Y), GP(n_restarts=4, **given).fit(X, Y)
     assert many.log_marginal_likelihood_ >= one.log_marginal_likelihood_ - 1e-6
+
+
+def test_noise_is_not_learned_by_heart():
+    """Where no column matters, the likelihood alone is largest for a fit through every row."""
+    rng = np.random.default_rng(0)
+    x, y = rng.normal(size=(80, 4)), rng.normal(size=80)
+    penalised, alone = GP().fit(x, y), GP(scale_penalty=0.0).fit(x, y)
+    assert alone.noise_ < 0.5 * y.std()
+    assert penalised.noise_ > 0.8 * y.std()
+    lost = alone.log_marginal_likelihood_ - penalised.log_marginal_likelihood_
+    spared = np.sum(x.std(axis=0) / alone.length_scale_ - x.std(axis=0) / penalised.length_scale_)
+    assert 0 < lost < spared  # the objective is the likelihood less the penalty
+
+
+def test_the_penalty_hardly_moves_a_clear_signal():
+    penalised, alone = GP().fit(X, Y), GP(scale_penalty=0.0).fit(X, Y)
+    np.testing.assert_allclose(penalised.predict(NEW), alone.predict(NEW), atol=0.1 * Y.std())
 
 
 @pytest.mark.parametrize("method", ["martingale", "bootstrap", "parametric_bootstrap", "ensemble"])
@@ -216,10 +234,12 @@ def standardised(rows):
 
 
 def test_a_refit_that_knows_the_curvature_ends_where_others_end_sooner():
-    before = fitted_many(GP(tolerance=1e-7), np.zeros((1, 1, 4)), [standardised(35)])
+    process = GP(tolerance=1e-7, scale_penalty=0.0)
+    before = fitted_many(process, np.zeros((1, 1, 4)), [standardised(35)])
     starts, data = before[0].logs[None, None], [standardised(40)]
-    knowing = fitted_many(GP(tolerance=1e-7 / SLACK), starts, data, before=before)[0]
-    afresh = fitted_many(GP(tolerance=1e-7), starts, data)[0]
+    stricter = GP(tolerance=1e-7 / SLACK, scale_penalty=0.0)
+    knowing = fitted_many(stricter, starts, data, before=before)[0]
+    afresh = fitted_many(process, starts, data)[0]
     assert knowing.value == pytest.approx(afresh.value, abs=1e-9)
     np.testing.assert_allclose(knowing.logs, afresh.logs, atol=1e-3)
     assert knowing.steps < 0.7 * afresh.steps
@@ -273,6 +293,7 @@ def test_posteriors_of_numbers_that_are_hard(name):
         ({"kernel": "cubic"}, "kernel must be one of"),
         ({"variance": 0.0}, "variance must be None or a positive number"),
         ({"noise_floor": 0.0}, "noise_floor must be between 0 and 1"),
+        ({"scale_penalty": -1.0}, "scale_penalty must be a number, 0 or more"),
         ({"initial": "best"}, "initial must be 'default' or 'random'"),
         ({"precision": "float16"}, "precision must be 'float64' or 'float32'"),
     ],

@@ -48,11 +48,14 @@ class Model:
         Prior variance of f(x); learned if None.
     noise_floor : float
         Smallest standard deviation of the noise.
+    scale_penalty : float
+        Weight of the sum of inverse length scales, which is added to the objective.
     """
 
     kernel: KernelName
     variance: float | None
     noise_floor: float
+    scale_penalty: float = 0.0
 
     def unpacked(self, logs: Any, n_columns: int) -> tuple[Any, Any, Any]:
         """Length scales, noise variance and prior variance, from unbounded parameters."""
@@ -63,6 +66,10 @@ class Model:
             noise,
             jnp.exp(2 * logs[n_columns + 1]) if learned else self.variance,
         )
+
+    def penalty(self, logs: Any, n_columns: int) -> Any:
+        """Penalty on short length scales, in nats: an exponential prior on their inverses."""
+        return self.scale_penalty * jnp.sum(1 / self.unpacked(logs, n_columns)[0])
 
     def n_parameters(self, n_columns: int) -> int:
         """Number of unbounded parameters."""
@@ -158,19 +165,22 @@ def maximised(
     max_steps: int,
     tolerance: float,
 ) -> Any:
-    """Parameters that maximise the marginal likelihood, for every draw (empirical Bayes).
+    """Parameters that maximise the penalised marginal likelihood, for every draw.
 
     `starts` has shape (n_draws, n_starts, n_parameters). Returns a `Minimum` with the best result
-    of each draw; its value is infinite if no start succeeded, and its steps are those of all
-    starts. Refits start with the `inverse_hessians` of the last fits, shape (n_draws,
-    n_parameters, n_parameters).
+    of each draw; its value is the negative log marginal likelihood without the penalty, infinite if
+    no start succeeded, and its steps are those of all starts. Refits start with the
+    `inverse_hessians` of the last fits, shape (n_draws, n_parameters, n_parameters).
     """
+
+    def penalty(logs: Any, data: Collapsed) -> Any:
+        return model.penalty(logs, data.x.shape[-1]) / data.count.sum()
 
     def ends_of(draw: tuple[Any, Collapsed, Any]) -> Any:
         starts, data, inverse_hessian = draw
         return jax.lax.map(
             lambda start: minimise(
-                lambda logs: negative_log_marginal(model, logs, data),
+                lambda logs: negative_log_marginal(model, logs, data) + penalty(logs, data),
                 start,
                 inverse_hessian,
                 max_steps=max_steps,
@@ -184,7 +194,7 @@ def maximised(
     best = jnp.argmin(value, axis=1)
     chosen = jax.vmap(lambda place, end: jax.tree.map(lambda leaf: leaf[place], end))(best, ends)
     return chosen._replace(
-        value=jnp.min(value, axis=1),
+        value=jnp.min(value, axis=1) - jax.vmap(penalty)(chosen.position, data),
         steps=ends.steps.sum(axis=1),
         inverse_hessian=jax.lax.map(_believed, chosen.inverse_hessian),
     )
