@@ -55,11 +55,24 @@ def _of_classes(made: ModelFile, X: pd.DataFrame, y: NDArray[Any]) -> list[str]:
         f"them, it is right for {_percent(right[sure].mean())}."
         if sure.any()
         else f"It is nowhere {_percent(SURE)} sure of a class.",
-        TOO_GOOD
-        if right.mean() >= ALL_RIGHT and share < ALL_RIGHT
-        else f"For {open_rows} of them the data leave open which class is the likeliest: have a "
-        "look at these by hand.",
+        TOO_GOOD if right.mean() >= ALL_RIGHT and share < ALL_RIGHT else _to_check(open_rows),
     ]
+
+
+def _to_check(open_rows: int) -> str:
+    """Say how many rows a person should check.
+
+    Examples
+    --------
+    >>> _to_check(0)
+    'For none of them do the data leave open which class is the likeliest.'
+    """
+    if open_rows == 0:
+        return "For none of them do the data leave open which class is the likeliest."
+    return (
+        f"For {open_rows} of them the data leave open which class is the likeliest: have a look "
+        "at these by hand."
+    )
 
 
 def _open(bounds: NDArray[np.float64], probability: NDArray[np.float64]) -> int:
