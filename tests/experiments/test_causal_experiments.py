@@ -4,7 +4,7 @@ import pytest
 from experiments.causal_effects import __main__ as effects_report
 from experiments.causal_effects.experiment import CausalEffects, contrasts_of, true_effect
 from experiments.causal_synthetic import experiment as synthetic
-from experiments.causal_synthetic import methods, regimes
+from experiments.causal_synthetic import regimes
 from experiments.causal_synthetic.report import write_report
 from experiments.causal_synthetic.scms import SCMS
 from experiments.runner.run import Runner
@@ -12,7 +12,7 @@ from experiments.runner.run import Runner
 
 @pytest.fixture
 def small(monkeypatch):
-    monkeypatch.setattr(methods, "ITERATIONS", {100: 10})
+    monkeypatch.setattr(synthetic, "ITERATIONS", {100: 10})
     monkeypatch.setattr(synthetic, "N_VALUES", 2)
     monkeypatch.setattr(synthetic, "N_ROWS", 64)
 
