@@ -6,7 +6,7 @@ import pytest
 from nearbayes.core.data import Repeated
 from nearbayes.core.protocols import DrawsFailedError
 from nearbayes.core.seeds import Seeds
-from nearbayes.core.state import State, chosen, joined, surviving
+from nearbayes.core.state import PROBES, State, chosen, joined, surviving
 
 
 def chunk(models):
@@ -41,6 +41,31 @@ def test_a_move_that_fails_for_all():
     assert state.lost
     assert state.alive == []
     assert str(state.failed[2]) == "somewhere"
+
+
+def counted(move):
+    calls = []
+
+    def counting(state):
+        calls.append(1)
+        return move(state)
+
+    return counting, calls
+
+
+def test_what_is_wrong_with_all_of_many_draws_is_found_soon():
+    """As data of the wrong shape are: 5,000 draws were looked at one by one, for many seconds."""
+    move, calls = counted(raising_at(*range(5_000)))
+    state = surviving(move, chunk(list(range(5_000))))
+    assert state.lost
+    assert len(calls) <= PROBES + 3
+
+
+def test_few_of_many_draws_are_found():
+    move, calls = counted(raising_at(0, 4_321))  # the first is the first that is tried
+    state = surviving(move, chunk(list(range(5_000))))
+    assert set(state.failed) == {0, 4_321}
+    assert len(calls) < 80
 
 
 def test_a_move_that_fails_for_no_draw_in_particular():

@@ -14,6 +14,8 @@ from nearbayes.core.seeds import Streams
 
 __all__ = ["State", "chosen", "joined", "surviving"]
 
+PROBES = 32  # draws that must fail alike, before all are taken to fail
+
 
 @dataclass(frozen=True, eq=False)
 class State:
@@ -86,9 +88,34 @@ def surviving(move: Callable[[State], State], state: State) -> State:
             # an error in the place of a copy is one that every draw has
             errors = errors or dict.fromkeys(state.alive, next(iter(found.values())))
         except Exception as error:
-            errors = _culprits(move, state, state.alive, error)
+            if _all_fail(move, state, error):
+                errors = dict.fromkeys(state.alive, error)
+            else:
+                errors = _culprits(move, state, state.alive, error)
         state = state.without(errors)
     return state
+
+
+def _all_fail(move: Callable[[State], State], state: State, error: Exception) -> bool:
+    """Whether many draws, each alone, fail alike: it is the data, and no draw need be looked for.
+
+    Only of large chunks, where finding each of thousands of draws would take long.
+    """
+    places = state.alive
+    if len(places) <= PROBES:
+        return False
+    for place in places[:: len(places) // PROBES]:
+        alone = replace(state.of_places([place] * len(state.streams)), failed={})
+        try:
+            move(alone)
+        except DrawsFailedError:
+            return False
+        except Exception as again:
+            if (type(again), str(again)) != (type(error), str(error)):
+                return False
+        else:
+            return False
+    return True
 
 
 def _culprits(
