@@ -11,6 +11,7 @@ from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.metrics import confusion_matrix, roc_auc_score
 from sklearn.pipeline import make_pipeline
+from sklearn.tree import DecisionTreeClassifier
 
 import nearbayes as nb
 from nearbayes import report
@@ -90,6 +91,33 @@ def test_doubtful_answers_are_those_whose_interval_holds_one_half():
     assert found["right_if_doubtful"] == pytest.approx(right[doubtful].mean(), **CLOSE)
     assert f"{(~doubtful).sum()} answers are clear" in found["short"]
     assert len(found["picture"]["marks"]) == len(case.y)
+
+
+def test_a_column_that_decides_alone_is_pointed_at():
+    """As the week of an arrest does, if the question is whether there was one."""
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame({"week": rng.integers(1, 53, 300), "age": rng.normal(40, 9, 300)})
+    y = np.where(X["week"] < 40, "arrest", "none")
+    tree = DecisionTreeClassifier(max_depth=2)
+    model = nb.PosteriorClassifier(tree, n_draws=6, calibration=None, random_state=0)
+    found = report.contents(model.fit(X[:200], y[:200]), X[200:], y[200:])
+    assert any("“week” alone decides" in each["words"] for each in found["alerts"])
+    others = [contents_of(name)["alerts"] for name in CASES]
+    assert not any("alone decides" in each["words"] for alerts in others for each in alerts)
+
+
+def test_ranges_that_are_wrong_in_some_places_are_not_praised():
+    """Nine in ten values are in their ranges, but only where predictions are low."""
+    rng = np.random.default_rng(0)
+    X = rng.uniform(0, 3, size=(600, 1))
+    y = X[:, 0] + np.exp(X[:, 0]) / 6 * rng.normal(size=600)
+    model = nb.PosteriorRegressor(LinearRegression(), noise="gaussian", n_draws=50, random_state=0)
+    model.fit(X[:300], y[:300])
+    found = report.contents(model, X[300:], y[300:], diagnosis=model.diagnose(X[:300], y[:300]))
+    by_key = {each["key"]: each for each in found["findings"]}
+    assert "But not everywhere" in by_key["doubt"]["short"]
+    assert "do not rely on them there" in by_key["doubt"]["long"]
+    assert by_key["trust"]["short"] == "Only with care."
 
 
 def test_what_more_rows_would_remove():

@@ -115,4 +115,7 @@ def _score_words(score: dict[str, Any], case: Case) -> str:
     classes = case.algorithm.traits.classes is not None
     name, root = ("Brier score", 1.0) if classes else ("root mean squared error", 0.5)
     then = ", ".join(f"{value**root:.3g}" for value in score["scores"])
-    return f" The held-out {name} is {score['score'] ** root:.3g} now and would be {then}."
+    return (
+        f" Among the rows of the fit, held out in turn, the {name} is "
+        f"{score['score'] ** root:.3g} now and would be {then}."
+    )

@@ -50,7 +50,10 @@ def noise_line(case: Case) -> Line:
     inside = np.mean(np.abs(2 * ranks - 1) <= 0.9)
     error = float(np.sqrt(0.09 / ranks.size))
     details = {"ranks": ranks}
-    words = f"90 % of imputed outcomes span {inside:.0%} of the real ones that were held out."
+    words = (
+        f"Of the real outcomes that were held out, {inside:.0%} are in the ranges that should hold "
+        "90 %."
+    )
     faults = _faults(ranks, causes)
     if faults:
         advice = "Try noise='heteroscedastic', 'residual' or the distribution that outcomes have."

@@ -12,6 +12,7 @@ from nearbayes.report.rounding import counted, likely, plain, quoted
 __all__ = ["not_to_conclude", "to_do"]
 
 RELIABLE = 0.95  # share of right answers from which clear ones may pass
+NEARLY_ALL = 0.97  # share of right answers from which nobody needs to predict better
 
 
 def to_do(
@@ -21,7 +22,7 @@ def to_do(
     if held.share_seen is not None and held.share_seen >= SEEN:
         return ["Make this report again with rows that were not used in the fit."]
     own = _class_advice(quality, doubt) if held.is_classifier else _outcome_advice(quality, doubt)
-    return [*own, *_about_rows(more)]
+    return [*own, *([] if quality.get("accuracy", 0.0) >= NEARLY_ALL else _about_rows(more))]
 
 
 def _class_advice(quality: dict[str, Any], doubt: dict[str, Any]) -> list[str]:
@@ -58,8 +59,11 @@ def _outcome_advice(quality: dict[str, Any], doubt: dict[str, Any]) -> list[str]
             "Use wider ranges, such as those for 95 %, until you know why they miss so often.",
         ]
     if doubt["wide"]:
-        usual = plain(doubt["width"])
-        found.append(f"Check rows whose range is much wider than the usual {usual}.")
+        rows = counted(doubt["wide"], "row")
+        found.append(
+            f"Check rows whose range is more than 1.5 times the usual {plain(doubt['width'])} "
+            f"wide; here {rows}."
+        )
     return found
 
 

@@ -7,10 +7,11 @@ from typing import Any
 from nearbayes.report.heldout import HeldOut
 from nearbayes.report.rounding import counted, likely, quoted
 
-__all__ = ["alerts"]
+__all__ = ["alerts", "one_column_alerts"]
 
 SEEN = 0.05  # share of rows of the fit from which scores cannot be trusted
 FEW_ROWS = 50
+NEARLY_ALL, ONE_COLUMN = 0.95, 0.8  # right answers or variance explained; share of importance
 
 
 def alerts(
@@ -27,6 +28,28 @@ def alerts(
         *_draws(held),
     ]
     return [{"kind": kind, "words": words} for kind, words in found]
+
+
+def one_column_alerts(
+    quality: dict[str, Any], importance: dict[str, Any] | None
+) -> list[dict[str, str]]:
+    """A warning where one column alone decides nearly all: it may be known only afterwards."""
+    good = max(quality.get("accuracy", 0.0), quality.get("explained", 0.0))
+    if (
+        good < NEARLY_ALL
+        or quality["verdict"] != "better"
+        or not (importance and importance["name"])
+    ):
+        return []
+    sizes = [abs(each or 0.0) for each in importance["mean"]]
+    if sizes[0] < ONE_COLUMN * sum(sizes) or len(sizes) == 1:
+        return []
+    name = quoted(importance["name"][0])
+    words = (
+        f"{name} alone decides nearly all predictions. Make sure that it is known before the "
+        "outcome is, and not computed from it; otherwise all scores here mean nothing."
+    )
+    return [{"kind": "warning", "words": words}]
 
 
 def _seen(held: HeldOut) -> list[tuple[str, str]]:

@@ -138,7 +138,7 @@ def _words(found: dict[str, Any]) -> tuple[str, str]:
     if high - low > WIDE:
         parts.append(
             f"With only {counted(found['rows'], 'row')} to judge by, it may be {likely(low)} to "
-            f"{likely(high)} in the long run."
+            f"{likely(high)} in the long run (90 % interval)."
         )
     right = f"{found['right']:,} of {counted(found['rows'], 'row')}"
     return f"Right for {likely(found['accuracy'])} of the rows ({right}).", " ".join(parts)

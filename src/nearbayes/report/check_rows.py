@@ -59,9 +59,9 @@ def _class_rows(held: HeldOut, rare: dict[str, Any] | None) -> Found:
     rows = np.argsort(rank, kind="stable")[:MOST_CHECKED]
     about = "the answer" if k is None else quoted(held.classes[k])
     reason = (
-        f"The probability of {about} may be highest here."
+        f"The intervals of the probability of {about} reach highest here."
         if rare
-        else "The probability of the answer may be lowest here."
+        else "These answers are the least sure: the intervals of their probabilities reach lowest."
     )
     axis = Axis(0.0, 1.0)
     entries = [
@@ -112,4 +112,4 @@ def _outcome_rows(held: HeldOut, _: Any) -> Found:
         }
         for k, row in enumerate(rows.tolist())
     ]
-    return "Their averages are the least known.", rows, entries
+    return "The model knows least what such rows are on average.", rows, entries

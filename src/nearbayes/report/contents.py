@@ -11,7 +11,7 @@ from nearbayes.diagnostics.diagnosis import Diagnosis
 from nearbayes.execution.executor import timed_on_one_thread
 from nearbayes.report.account import CITATION, cautions, cost, done, time_taken
 from nearbayes.report.advice import not_to_conclude, to_do
-from nearbayes.report.alerts import alerts
+from nearbayes.report.alerts import alerts, one_column_alerts
 from nearbayes.report.answers import answers
 from nearbayes.report.calibration import calibration
 from nearbayes.report.check_rows import check_rows
@@ -149,24 +149,30 @@ def _found(
     outcome = quoted(target)
     if changing and changing["views"]:
         outcome = f"probability of {quoted(changing['views'][0].removeprefix('probability of '))}"
-    first = _first(held, covered, features) | {"drivers": drivers(ranked, changing, outcome)}
+    first = _first(held, covered, features, trusted) | {
+        "drivers": drivers(ranked, changing, outcome)
+    }
     quality, sure = first["quality"], first["doubt"]
     return {
         **details,
         **first,
-        "findings": findings(held, first),
-        "alerts": alerts(held, quality, sure, calibrated) + trust_alerts(trusted),
+        "findings": findings(held, first | {"trust": trusted}),
+        "alerts": alerts(held, quality, sure, calibrated)
+        + one_column_alerts(quality, ranked)
+        + trust_alerts(trusted),
         "to_do": to_do(held, quality, sure, first["more"]),
         "not_to_conclude": not_to_conclude(held, target),
     }
 
 
-def _first(held: HeldOut, covered: dict[str, Any], features: list[int]) -> dict[str, Any]:
+def _first(
+    held: HeldOut, covered: dict[str, Any], features: list[int], trusted: dict[str, Any]
+) -> dict[str, Any]:
     """Sections that the first screen sums up."""
     quality = answers(held) or typical_error(held) or {}
     return {
         "quality": quality,
-        "doubt": doubt(held, covered, quality.get("rare")),
+        "doubt": doubt(held, covered, quality.get("rare"), bool(trust_alerts(trusted))),
         "check": check_rows(held, features, quality.get("rare")),
         "more": more_rows(held),
     }

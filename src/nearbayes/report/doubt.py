@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.stats import binom
 
 from nearbayes.report.answered import LEVEL, Answered
 from nearbayes.report.axes import Axis
@@ -20,10 +21,14 @@ Index = NDArray[np.intp]
 FAR = 2.0  # standard errors by which a stated probability is off
 WIDER = 1.5  # times the usual width
 MOST_DRAWN = 120  # rows in the picture
+N_PARTS, UNLIKELY = 3, 0.01  # parts of the rows, by prediction; chance of so few values in ranges
 
 
 def doubt(
-    held: HeldOut, covered: dict[str, Any], rare: dict[str, Any] | None = None
+    held: HeldOut,
+    covered: dict[str, Any],
+    rare: dict[str, Any] | None = None,
+    warned: bool = False,
 ) -> dict[str, Any]:
     """How sure predictions are, in words and in a picture of rows with their intervals.
 
@@ -34,10 +39,12 @@ def doubt(
         See `held_out_coverage`.
     rare : dict, optional
         The rare class of two, if there is one: see `answers`.
+    warned : bool
+        Whether the diagnosis warns, so that ranges cannot be relied on without a reserve.
     """
     if held.is_classifier:
         return _of_classes(Answered(held), rare)
-    return _of_outcomes(held, covered)
+    return _of_outcomes(held, covered, warned)
 
 
 def _of_classes(found: Answered, rare: dict[str, Any] | None) -> dict[str, Any]:
@@ -73,8 +80,9 @@ def _class_words(numbers: dict[str, Any]) -> dict[str, str]:
             f"doubtful ones for {likely(numbers['right_if_doubtful'])}."
         )
     parts.append(
-        "Doubtful means that the data leave open which class is more likely. Half of the "
-        f"probabilities are known to within {points(numbers['half_width'])}."
+        "Doubtful means that the data leave open which class is more likely: the 90 % interval of "
+        "the probability allows for another answer. Half of the probabilities are known to within "
+        f"{points(numbers['half_width'])}."
     )
     return {"short": short, "long": " ".join([*parts, _honest(numbers)])}
 
@@ -140,7 +148,7 @@ def _spaced(order: Index) -> Index:
     return order[np.linspace(0, len(order) - 1, few).round().astype(np.intp)]
 
 
-def _of_outcomes(held: HeldOut, covered: dict[str, Any]) -> dict[str, Any]:
+def _of_outcomes(held: HeldOut, covered: dict[str, Any], warned: bool) -> dict[str, Any]:
     rows = held.scored
     outer = held.at(rows, lambda x: held.model.predict_interval(x, LEVEL))
     inner = held.at(rows, lambda x: held.model.predict_interval(x, LEVEL, kind="credible"))
@@ -154,9 +162,30 @@ def _of_outcomes(held: HeldOut, covered: dict[str, Any]) -> dict[str, Any]:
         "width_of_mean": rounded(np.median(known)),
         "wide": int((width > WIDER * np.median(width)).sum()),
         "rows": len(rows),
+        "warned": warned,
+        "uneven": _uneven(
+            held.mean[rows], (outer[:, 0] <= held.y[rows]) & (held.y[rows] <= outer[:, 1])
+        ),
     }
     picture = _outcome_picture(held, outer, inner)
     return {**numbers, **_outcome_words(numbers, held), "picture": picture}
+
+
+def _uneven(predicted: Array, inside: NDArray[np.bool_]) -> dict[str, Any] | None:
+    """The third of the rows, by prediction, that ranges hold far too few values of, if any."""
+    order = np.argsort(predicted, kind="stable")
+    thirds = np.array_split(order, N_PARTS)
+    chances = [binom.cdf(inside[part].sum(), len(part), LEVEL) for part in thirds]
+    worst = int(np.argmin(chances))
+    if chances[worst] * N_PARTS >= UNLIKELY:
+        return None
+    part = thirds[worst]
+    return {
+        "covered": rounded(inside[part].mean()),
+        "rows": len(part),
+        "low": rounded(predicted[part].min()),
+        "high": rounded(predicted[part].max()),
+    }
 
 
 def _outcome_words(numbers: dict[str, Any], held: HeldOut) -> dict[str, str]:
@@ -166,17 +195,29 @@ def _outcome_words(numbers: dict[str, Any], held: HeldOut) -> dict[str, str]:
         "too sure": f"The ranges are too narrow: {held_by}.",
         "too careful": f"The ranges are wider than they need to be: {held_by}.",
     }[numbers["honest"]]
+    if numbers["honest"] == "yes" and (numbers["warned"] or numbers["uneven"]):
+        short = f"On the whole, the ranges are right: {held_by}. But not everywhere."
     wide = "All ranges are about equally wide."
     if numbers["wide"]:
         wide = (
             f"For {numbers['wide']:,} of {counted(numbers['rows'], 'row')} the range is more than "
             f"{WIDER:g} times as wide."
         )
-    return {
-        "short": short,
-        "long": f"A value is typically known to ±{plain(numbers['width'] / 2)}. {wide} The average "
-        f"of many rows like a given one is known to ±{plain(numbers['width_of_mean'] / 2)}.",
-    }
+    uneven = numbers["uneven"]
+    parts = [
+        f"A value is typically known to ±{plain(numbers['width'] / 2)} (in 9 of 10 cases). {wide} "
+        "The average of many rows like a given one is known to "
+        f"±{plain(numbers['width_of_mean'] / 2)}."
+    ]
+    if uneven:
+        parts.append(
+            f"Where predictions are between {plain(uneven['low'])} and {plain(uneven['high'])}, "
+            f"ranges hold only {likely(uneven['covered'])} of the values: do not rely on them "
+            "there."
+        )
+    elif numbers["warned"] and numbers["honest"] == "yes":
+        parts.append("The warning above says why the ranges of some rows may be wrong.")
+    return {"short": short, "long": " ".join(parts)}
 
 
 def _outcome_picture(held: HeldOut, outer: Array, inner: Array) -> dict[str, Any]:

@@ -19,7 +19,7 @@ def findings(held: HeldOut, found: dict[str, Any]) -> list[dict[str, str]]:
     ----------
     held : HeldOut
     found : dict
-        The sections "quality", "doubt", "check", "drivers" and "more".
+        The sections "quality", "doubt", "check", "drivers", "trust" and "more".
     """
     quality, sure = found["quality"], found["doubt"]
     how_good = "How often is it right?" if held.is_classifier else "How far off is it?"
@@ -30,6 +30,7 @@ def findings(held: HeldOut, found: dict[str, Any]) -> list[dict[str, str]]:
     ]
     if found["drivers"] is not None:
         listing.append(_finding("drivers", "What drives the predictions?", found["drivers"]))
+    listing.append(_finding("trust", "Can its intervals be trusted?", _trusted(found["trust"])))
     listing.append(_finding("more", "Would more data help?", found["more"]))
     return listing
 
@@ -50,4 +51,25 @@ def _check(held: HeldOut, found: dict[str, Any]) -> dict[str, str]:
         short = f"The {counted(sure['doubtful'], 'doubtful row')}."
     else:
         short = "No row is doubtful; these are the least sure."
-    return {"short": short, "long": f"{first} They are listed below with their intervals."}
+    listed_below = "They are listed below with their intervals."
+    if sure.get("doubtful", 0) > len(check["rows"]) and not rare:
+        listed_below = f"The first {len(check['rows'])} are listed below with their intervals."
+    counting = " Lines are those of the file, its header included." if by_line(check) else ""
+    return {"short": short, "long": f"{first}{counting} {listed_below}"}
+
+
+def by_line(check: dict[str, Any]) -> bool:
+    """Whether rows are named by their lines in a file."""
+    return bool(check["called"] == "Line")
+
+
+def _trusted(trust: dict[str, Any]) -> dict[str, str]:
+    """What the diagnosis says of the intervals, in a few words."""
+    warnings = [line for line in trust["lines"] if line["status"] == "warning"]
+    if warnings:
+        return {"short": "Only with care.", "long": f"{warnings[0]['words']} Details are below."}
+    checks = sum(line["status"] == "good" for line in trust["lines"])
+    if not checks:
+        return {"short": "That was not checked.", "long": "Details are below."}
+    words = f"None of {counted(checks, 'check')} warns. They are listed below."
+    return {"short": "Nothing speaks against it.", "long": words}

@@ -30,10 +30,10 @@ def more_rows(held: HeldOut) -> dict[str, Any]:
     if forecast:
         first = forecast[0]
         long += (
-            f" With twice as many rows ({first['rows']:,}), intervals of "
-            f"{'probabilities' if held.is_classifier else 'averages'} would be about "
-            f"{likely(1 - first['ratio'])} narrower ({likely(1 - first['high'])} to "
-            f"{likely(1 - first['low'])})."
+            " What more rows make narrower are the intervals of "
+            f"{'probabilities' if held.is_classifier else 'averages'}: twice as many rows "
+            f"({first['rows']:,}) by about {likely(1 - first['ratio'])} "
+            f"({likely(1 - first['high'])} to {likely(1 - first['low'])})."
         )
     return {
         "share": rounded(share),

@@ -67,8 +67,9 @@ def _words(found: dict[str, Any], typical: float, large: float) -> dict[str, str
         "unclear": ": the model is not clearly better than that.",
         "worse": ": the model is worse than that.",
     }
-    smaller = 1 - found["mean"] / found["mean_of_guess"] if found["mean_of_guess"] else 0.0
-    gain = f" Errors are {likely(smaller)} smaller on average." if smaller > 0 else ""
+    usual = found["typical_of_guess"]
+    smaller = 1 - found["typical"] / usual if usual else 0.0
+    gain = f" The typical error is {likely(smaller)} smaller." if smaller > 0 else ""
     return {
         "short": f"Typically off by {plain(typical)}; nine in ten are off by less than "
         f"{plain(large)}.",
