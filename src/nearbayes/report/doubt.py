@@ -21,7 +21,7 @@ Index = NDArray[np.intp]
 FAR = 2.0  # standard errors by which a stated probability is off
 WIDER = 1.5  # times the usual width
 MOST_DRAWN = 120  # rows in the picture
-N_PARTS, UNLIKELY = 3, 0.01  # parts of the rows, by prediction; chance of so few values in ranges
+N_PARTS, UNLIKELY = 3, 0.03  # parts of the rows, by prediction; chance of so few values in ranges
 
 
 def doubt(
