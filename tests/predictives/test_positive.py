@@ -1,5 +1,7 @@
 """Counts and positive outcomes: distributions, what is learned, and what is refused."""
 
+import time
+
 import numpy as np
 import pytest
 from lightgbm import LGBMRegressor
@@ -10,7 +12,7 @@ from xgboost import XGBRegressor
 
 import nearbayes as nb
 from nearbayes.core.data import Rows
-from nearbayes.predictives.positive import PositivePredictive, PowerNoise
+from nearbayes.predictives.positive import MANY_CLAIMS, PositivePredictive, PowerNoise
 
 MEAN = np.array([0.3, 2.0, 10.0])
 KINDS = {
@@ -61,6 +63,25 @@ def test_density_is_the_derivative_of_the_distribution(predictive):
         else:
             between = quad(density, mean / 2, 2 * mean)[0]
             assert between == pytest.approx(cdf(2 * mean) - cdf(mean / 2), rel=1e-6)
+
+
+def test_tweedie_of_many_claims_is_continued_by_a_gamma():
+    """Sums over millions of claims took minutes and gigabytes, as a file with a tiny dispersion."""
+    t = np.linspace(90, 110, 41)
+    few, many = (
+        PositivePredictive(np.full(41, 100.0), 1.5, 20 / (MANY_CLAIMS * factor), is_whole=False)
+        for factor in (1 - 1e-9, 1 + 1e-9)  # on either side of the limit
+    )
+    assert np.ptp(few.cdf(t)) > 0.9
+    np.testing.assert_allclose(few.cdf(t), many.cdf(t), atol=2e-3)
+    at_centre = np.abs(t - 100) < 6
+    np.testing.assert_allclose(
+        few.log_density(t)[at_centre], many.log_density(t)[at_centre], atol=0.02
+    )
+    enormous = PositivePredictive(np.array([0.1, 1e9]), 1.5, 1e-12, is_whole=False)
+    started = time.perf_counter()
+    assert np.isfinite(enormous.cdf(np.array([0.1, 1e9]))).all()
+    assert time.perf_counter() - started < 1
 
 
 def test_tweedie_has_zeros_and_nothing_below():

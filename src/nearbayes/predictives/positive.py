@@ -26,6 +26,7 @@ __all__ = ["COUNTS", "GAMMA", "PositivePredictive", "PowerNoise", "check_positiv
 Array = NDArray[np.float64]
 COUNTS, GAMMA = 1.0, 2.0
 NEXT_TO_NOTHING = 1e-9  # share of the mean below which a quantile is 0
+MANY_CLAIMS = 1_000.0  # from so many on, Tweedie's is a gamma distribution to three digits
 SMALLEST_SHARE = 1e-3  # share of the mean outcome; predictions below it are raised to it
 
 
@@ -134,8 +135,8 @@ class PositivePredictive:
         return rate, (2 - p) / (p - 1), self.dispersion * (p - 1) * mean ** (p - 1)
 
     def _claims(self, rate: Array) -> Array:
-        """Numbers of claims with relevant probability for any row, shape (n_numbers, 1)."""
-        most = rate.max(initial=0.0)
+        """Numbers of claims with relevant probability for rows of few, shape (n_numbers, 1)."""
+        most = rate.max(initial=0.0, where=rate <= MANY_CLAIMS)
         return np.arange(1, int(most + 12 * np.sqrt(most)) + 20)[:, None].astype(np.float64)
 
     def _compound_log_density(self, y: Array) -> Array:
@@ -145,7 +146,10 @@ class PositivePredictive:
         terms = stats.poisson.logpmf(claims, rate) + stats.gamma.logpdf(
             safe, shape * claims, scale=scale
         )
-        positive = np.where(y > 0, logsumexp(terms, axis=0), -np.inf)
+        gamma_shape, gamma_scale = self._gamma(self.mean)
+        of_many = stats.gamma.logpdf(safe, gamma_shape, scale=gamma_scale)
+        of_any = np.where(rate > MANY_CLAIMS, of_many, logsumexp(terms, axis=0))
+        positive = np.where(y > 0, of_any, -np.inf)
         return np.asarray(np.where(y == 0, -rate, positive))
 
     def _compound_cdf(self, t: Array) -> Array:
@@ -153,7 +157,9 @@ class PositivePredictive:
         claims = self._claims(rate)
         below = gammainc(shape * claims, np.maximum(t, 0) / scale)
         total = np.exp(-rate) + (stats.poisson.pmf(claims, rate) * below).sum(axis=0)
-        return np.asarray(np.where(t < 0, 0.0, total))
+        gamma_shape, gamma_scale = self._gamma(self.mean)
+        of_many = stats.gamma.cdf(t, gamma_shape, scale=gamma_scale)
+        return np.asarray(np.where(t < 0, 0.0, np.where(rate > MANY_CLAIMS, of_many, total)))
 
 
 @dataclass(frozen=True)
