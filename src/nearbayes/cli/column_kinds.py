@@ -284,8 +284,15 @@ def _identifies(name: str, present: pd.Series) -> str:
 
 
 def counted(n: int, what: str) -> str:
-    """A count with its noun, or an empty string for zero."""
-    return f"{n} {what}" if n else ""
+    """A count with its noun, or an empty string for zero.
+
+    Examples
+    --------
+    >>> counted(1, "rows without a target left out"), counted(0, "rows")
+    ('1 row without a target left out', '')
+    """
+    said = what.replace("rows", "row", 1) if n == 1 and what.startswith("rows") else what
+    return f"{n} {said}" if n else ""
 
 
 def joined(*notes: str) -> str:

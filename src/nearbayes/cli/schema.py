@@ -304,7 +304,8 @@ def _with_classes(columns: tuple[Column, ...], values: pd.Series, target: str) -
     if len(kept) < 2:
         raise UsageError(
             f"the target {target!r} must have two classes with at least {FEWEST_ROWS} rows each, "
-            f"got the classes {listed(counts.index)}."
+            f"got the classes {listed(counts.index)}: add rows, or use --task regression if it "
+            "holds numbers."
         )
     note = joined(
         counted(len(values) - len(present), "rows without a target left out"),
