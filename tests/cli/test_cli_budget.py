@@ -70,7 +70,7 @@ def test_plans_keep_to_the_time(left, per_fit, jobs, costs, calibrated):
 
 def test_a_run_keeps_to_its_budget(tmp_path):
     data, path = csv_of(tmp_path, table("classification", n=3_000)), tmp_path / "m.nearbayes"
-    budget = 10.0
+    budget = 6.0
     arguments = ["fit", str(data), "--target", "y", "-o", str(path), "--model", "xgboost"]
     started = time.perf_counter()
     assert run([*arguments, "--time-budget", f"{budget}s", "--quiet"]) == 0

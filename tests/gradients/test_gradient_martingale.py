@@ -54,7 +54,7 @@ SLOW_FOR_POISSON = ["logistic", pytest.param("Poisson", marks=pytest.mark.slow)]
 
 @pytest.mark.parametrize("name", SLOW_FOR_POISSON)
 def test_sds_of_a_regression_are_laplaces_after_inflation(name):
-    posterior = drawn(regression(name), (X, REGRESSIONS[name][1]))
+    posterior = drawn(regression(name), (X, REGRESSIONS[name][1]), n_draws=N_DRAWS // 2)
     ratios = posterior.apply(lambda theta: theta).std / laplace_sds(name, posterior.first)
     assert np.abs(ratios - 1).max() < 0.05
 
