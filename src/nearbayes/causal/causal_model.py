@@ -16,6 +16,7 @@ from scipy.stats import qmc
 from sklearn.base import BaseEstimator
 
 from nearbayes import baselines
+from nearbayes.causal.astray import warn_of_strays
 from nearbayes.causal.graph import CausalGraph
 from nearbayes.causal.graph_algorithm import GraphAlgorithm, GraphModels
 from nearbayes.causal.interventions import Changes, changes_of
@@ -25,6 +26,7 @@ from nearbayes.core.schedule import Schedule, is_whole
 from nearbayes.draws.functional import Functional
 from nearbayes.execution.executors import ExecutorChoice
 from nearbayes.methods.martingale import martingale_posterior
+from nearbayes.methods.tracing import MOST_ROWS
 from nearbayes.registry import resolved
 
 __all__ = ["CausalModel", "CausalSamples", "Method"]
@@ -101,17 +103,21 @@ class CausalModel(BaseEstimator):  # type: ignore[misc]
             raise ValueError(
                 f"method must be one of {', '.join(get_args(Method))}, got {self.method!r}."
             )
-        self.graph_ = CausalGraph.of(self.graph)
-        self.variables_ = variables_of(data, self.graph_)
-        self.rows_ = read_rows(data, self.graph_, self.variables_)
-        columns = np.sort(self.rows_, axis=0).T
-        self.seen_ = dict(zip(self.graph_.nodes, columns, strict=True))
-        mechanisms = self._mechanisms(self.graph_, self.variables_)
-        algorithm = GraphAlgorithm(self.graph_, self.variables_, mechanisms, self.schedule)
-        self.posterior_ = self._drawn(algorithm)
+        graph = CausalGraph.of(self.graph)
+        variables = variables_of(data, graph)
+        rows = read_rows(data, graph, variables)
+        mechanisms = self._mechanisms(graph, variables)
+        algorithm = GraphAlgorithm(graph, variables, mechanisms, self.schedule)
+        # all at once at the end: a fit that fails leaves an earlier one as it was
+        self.posterior_ = self._drawn(algorithm, rows)
+        self.graph_, self.variables_, self.rows_ = graph, variables, rows
+        self.seen_ = dict(zip(graph.nodes, np.sort(rows, axis=0).T, strict=True))
+        if self.method == "martingale":
+            effects = [variables[name] for name in graph.effects]
+            warn_of_strays(self.posterior_.trace, effects, min(len(rows), MOST_ROWS))
         return self
 
-    def _drawn(self, algorithm: GraphAlgorithm) -> Any:
+    def _drawn(self, algorithm: GraphAlgorithm, rows: Array) -> Any:
         run = {
             "n_draws": self.n_draws,
             "random_state": self.random_state,
@@ -120,7 +126,7 @@ class CausalModel(BaseEstimator):  # type: ignore[misc]
             "executor": self.executor,
             "checkpoint": self.checkpoint,
         }
-        data = algorithm.data_of(self.rows_)
+        data = algorithm.data_of(rows)
         if self.method == "martingale":
             schedule = self.schedule or algorithm.traits.schedule(self.n_refits)
             return martingale_posterior(algorithm, data, schedule=schedule, **run)
@@ -435,6 +441,11 @@ class CausalModel(BaseEstimator):  # type: ignore[misc]
         """Rows of every draw that are looked at."""
         touched = {*changed, *self._graph.descendants(changed)}
         kept = np.ones(rows.shape[:2], dtype=bool)
+        if given is not None and not isinstance(given, Mapping):
+            raise TypeError(
+                f"given must map nodes to values or ranges, as in {{'x': (0, 1)}}, got "
+                f"{given!r:.60}."
+            )
         for node, wanted in (given or {}).items():
             self._graph.check_node(node, "a node of given")
             if node in touched:
@@ -449,8 +460,13 @@ class CausalModel(BaseEstimator):  # type: ignore[misc]
 
     def _is_wanted(self, node: str, wanted: Any, values: Array) -> Any:
         variable = self.variables_[node]
-        if isinstance(wanted, Sequence) and not isinstance(wanted, str) and len(wanted) == 2:
-            low, high = variable.codes(list(wanted), "given")
+        several = isinstance(wanted, Sequence | np.ndarray) and not isinstance(wanted, str)
+        if several and variable.kind == "category":  # categories have no order, so no range
+            return np.isin(values, variable.codes(list(wanted), "given"))
+        if several and len(wanted) == 2:
+            ends = np.asarray(wanted)
+            is_open = ends.dtype.kind == "f" and np.isinf(ends).any() and not np.isnan(ends).any()
+            low, high = ends if is_open else variable.codes(list(wanted), "given")
             return (values >= low) & (values <= high)
         if variable.kind == "number":
             raise ValueError(

@@ -83,7 +83,7 @@ def _set(variable: Variable, value: Any) -> Held:
 
 def _changed(variable: Variable, function: Callable[[Any], Any], values: Array) -> Array:
     """What the user's function makes of values, shape (n_draws, n_rows)."""
-    found = np.asarray(function(variable.restored(values)))
+    found = np.asarray(function(variable.changeable(values)))
     if found.ndim == 0:
         found = np.full(values.shape, found[()])
     if found.dtype.kind == "f" and not np.isfinite(found).all():

@@ -121,9 +121,22 @@ class Variable:
         """Values as the user knows them."""
         if self.kind == "category":
             return np.asarray(self.categories)[codes.astype(np.intp)]
-        if self.kind == "integer":
-            return np.rint(codes).astype(self.dtype)
-        return codes
+        return _as_integers(np.rint(codes), self.dtype) if self.kind == "integer" else codes
+
+    def changeable(self, codes: Array) -> NDArray[Any]:
+        """Values for a function of the user: a copy, and integers with room to grow."""
+        values = self.restored(codes)
+        small = self.kind == "integer" and values.dtype.kind in "iu"
+        return np.array(values, dtype=np.int64 if small else None)
+
+
+def _as_integers(whole: Array, dtype: Any) -> NDArray[Any]:
+    """Whole numbers in the type of their column, or in a wider one if they do not fit in it."""
+    for kind in (dtype, np.int64):
+        limits = np.iinfo(kind)
+        if not whole.size or (limits.min <= whole.min() and whole.max() < float(limits.max) + 1):
+            return whole.astype(kind)
+    return whole
 
 
 def variables_of(frame: Any, graph: CausalGraph) -> dict[str, Variable]:
@@ -148,6 +161,8 @@ def read_rows(
 ) -> Array:
     """Rows as numbers, shape (n_rows, n_nodes)."""
     columns = _columns(frame, graph, what)
+    if not len(columns[graph.nodes[0]]):
+        raise ValueError(f"{what} must have at least 1 row, got 0.")
     return np.column_stack([variables[name].codes(columns[name], what) for name in graph.nodes])
 
 
@@ -185,6 +200,11 @@ def _columns(frame: Any, graph: CausalGraph, what: str) -> dict[str, NDArray[Any
             f"{', '.join(map(repr, given))}."
         )
     found = {name: given[name] for name in graph.nodes}
+    for name, values in found.items():
+        if values.ndim != 1:
+            raise ValueError(
+                f"{what} must have one value per row in {name!r}, got shape {values.shape}."
+            )
     lengths = {len(values) for values in found.values()}
     if len(lengths) > 1:
         raise ValueError(f"{what} has columns of different lengths: {sorted(lengths)}.")
@@ -204,8 +224,6 @@ def _values(series: Any) -> NDArray[Any]:
 
 def _variable(name: str, values: NDArray[Any]) -> Variable:
     """A column of the data as a node."""
-    if values.ndim != 1:
-        raise ValueError(f"data must have one value per row in {name!r}, got {values.shape}.")
     if values.dtype.kind in "iuf":
         return _number(name, values)
     if values.dtype.kind not in "bOUS":

@@ -24,7 +24,7 @@ from nearbayes.cli.causal_app import causal
 from nearbayes.cli.choices import Method, Noise
 from nearbayes.cli.console import Speaker
 from nearbayes.cli.errors import FAILED, MISUSED, Stopped, UsageError, missing
-from nearbayes.cli.outputs import ReportFormat, report_path
+from nearbayes.cli.outputs import ReportFormat, check_apart, report_path
 from nearbayes.cli.parameters import (
     Checkpoint,
     DataFile,
@@ -197,6 +197,7 @@ def predict(
     }
     pieces = partial(table_pieces, data, **style)
     speaker = context.obj.speaker
+    check_apart(output, model, data)
     speaker.result(commands.predict(model, pieces, coverage, output, speaker))
 
 
@@ -266,9 +267,11 @@ def report(
     """Write a report: how good and how sure the model is, in plain words. Works offline."""
     from nearbayes.cli import commands
 
+    path = report_path(output, kind)
+    check_apart(path, model, data)
     frame = None if data is None else _rows_of(data, delimiter, encoding, sheet, no_header)
     speaker = context.obj.speaker
-    speaker.result(commands.report(model, frame, report_path(output, kind), title, speaker))
+    speaker.result(commands.report(model, frame, path, title, speaker))
 
 
 @app.command()

@@ -11,6 +11,7 @@ from typing import Annotated
 import typer
 
 from nearbayes.cli.choices import CausalModelName, Method
+from nearbayes.cli.outputs import check_apart
 from nearbayes.cli.parameters import DataFile, Delimiter, Encoding, Jobs, Seed
 
 __all__ = ["causal"]
@@ -113,6 +114,7 @@ def counterfactual(
     from nearbayes.cli import causal_commands as commands
     from nearbayes.cli.table_files import read_table
 
+    check_apart(output, model, data)
     frame = read_table(data, delimiter=delimiter, encoding=encoding)
     speaker = context.obj.speaker
     asked = (outcome, do, coverage, output)
@@ -131,5 +133,6 @@ def report(
     """Write a report: the graph, and effects with intervals, as one HTML page."""
     from nearbayes.cli import causal_commands as commands
 
+    check_apart(output, model)
     speaker = context.obj.speaker
     speaker.result(commands.report(model, output, title, speaker))

@@ -11,10 +11,17 @@ from typing import Literal
 
 from nearbayes.cli.errors import UsageError
 
-__all__ = ["ReportFormat", "check_output", "report_path", "writing"]
+__all__ = ["ReportFormat", "check_apart", "check_output", "report_path", "writing"]
 
 ReportFormat = Literal["html", "md"]
 TEXTS = (".md", ".markdown")
+
+
+def check_apart(path: Path, *inputs: Path | None) -> None:
+    """Refuse to write over a file that is read."""
+    for each in inputs:
+        if each is not None and each.exists() and path.exists() and path.samefile(each):
+            raise UsageError(f"--output {path} is a file that is read: choose another path.")
 
 
 def check_output(path: Path) -> None:

@@ -6,8 +6,10 @@ that was never stopped.
 
 from __future__ import annotations
 
+import math
 import os
 from dataclasses import dataclass
+from numbers import Real
 from typing import Any, Literal
 
 from nearbayes.core.posterior import Posterior
@@ -20,6 +22,15 @@ from nearbayes.execution.memory import can_measure
 from nearbayes.tables.table import Table
 
 __all__ = ["Run"]
+
+LONGEST = 1e9  # seconds, some thirty years: clocks end not long after
+
+
+def _check_limit(name: str, value: Any, unit: str, most: float) -> None:
+    """Refuse a limit that is no positive number of its unit."""
+    is_number = isinstance(value, Real) and not isinstance(value, bool)
+    if value is not None and not (is_number and 0 < value <= most):
+        raise ValueError(f"{name} must be None or a positive number of {unit}, got {value!r}.")
 
 
 @dataclass(frozen=True)
@@ -76,15 +87,8 @@ class Run:
             raise ValueError(f"n_draws must be a whole number, 1 or more, got {self.n_draws!r}.")
         if self.on_error not in ("report", "raise"):
             raise ValueError(f"on_error must be 'report' or 'raise', got {self.on_error!r}.")
-        if self.draw_timeout is not None and not self.draw_timeout > 0:
-            raise ValueError(
-                f"draw_timeout must be None or a positive number of seconds, got "
-                f"{self.draw_timeout!r}."
-            )
-        if self.draw_memory is not None and not self.draw_memory > 0:
-            raise ValueError(
-                f"draw_memory must be None or a positive number of bytes, got {self.draw_memory!r}."
-            )
+        _check_limit("draw_timeout", self.draw_timeout, "seconds", LONGEST)
+        _check_limit("draw_memory", self.draw_memory, "bytes", math.inf)
         if self.draw_memory is not None and not can_measure():
             raise ValueError(
                 "draw_memory needs a system that tells what a process holds (Linux), got "
@@ -120,6 +124,11 @@ class Run:
         """Refuse to resume what is not of the same run: `asked` are fields of its provenance."""
         if self.resume is None:
             return
+        if (self.predict_on is None) != (self.resume.kept_at is None):
+            raise ValueError(
+                "resume must have what this run keeps of its draws, models or predictions at the "
+                "rows of predict_on: start anew with resume=None (warm_start=False)."
+            )
         for name, value in asked.items():
             was = getattr(self.resume.provenance, name)
             if was != value:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +14,7 @@ __all__ = [
     "Link",
     "as_levels",
     "centred_interval",
+    "check_link",
     "credible_interval",
     "holding",
     "inflate",
@@ -27,6 +28,28 @@ __all__ = [
 Link = Literal["identity", "log", "logit"]
 ROUNDING = 1e-9  # of a level
 SMALLEST = 1e-12  # probabilities are kept off 0 and 1 so that their log-odds are finite
+
+
+def check_link(link: Any, values: NDArray[np.float64]) -> None:
+    """Refuse what is none of the links, and a link that does not suit the values of a user.
+
+    Examples
+    --------
+    >>> check_link("log", np.array([-5.0, 2.0]))
+    Traceback (most recent call last):
+    ValueError: link='log' is for positive quantities, got values from -5 to 2: use link='identity'.
+    """
+    if link not in get_args(Link):
+        raise ValueError(f"link must be one of {', '.join(get_args(Link))}, got {link!r}.")
+    if link == "identity" or not values.size:
+        return
+    low, high = float(np.min(values)), float(np.max(values))
+    if low < -ROUNDING or (link == "logit" and high > 1 + ROUNDING):
+        needed = "probabilities" if link == "logit" else "positive quantities"
+        raise ValueError(
+            f"link={link!r} is for {needed}, got values from {low:g} to {high:g}: use "
+            "link='identity'."
+        )
 
 
 def on_link_scale(

@@ -22,6 +22,7 @@ from nearbayes.draws.credible import (
     SMALLEST,
     Link,
     as_levels,
+    check_link,
     credible_interval,
     holding,
     off_link_scale,
@@ -70,6 +71,7 @@ def sup_t_band(
     True
     """
     draws = _checked(values)
+    check_link(link, draws)
     level, margin = _level_and_margin(coverage, wasserstein, lambda c: _band_reach(draws, c))
     scaled = on_link_scale(draws, link, start)
     reach = _quantile(_sup_t(scaled), level, "band") * scaled.std(axis=0, ddof=1)
@@ -204,12 +206,18 @@ def ellipsoid(values: ArrayLike, coverage: float = 0.9, *, wasserstein: float = 
             "draws, take fewer entries, or use a band."
         )
     covariance = np.atleast_2d(np.cov(draws, rowvar=False))
-    if np.linalg.matrix_rank(covariance, hermitian=True) < p:
+    sds = np.sqrt(np.diag(covariance))
+    if not np.isfinite(sds).all():
+        raise ValueError("an ellipsoid needs draws whose squares are finite: rescale them.")
+    # in units of their own, as entries may differ by many powers of ten
+    units = np.where(sds > 0, sds, 1.0)
+    correlation = covariance / np.outer(units, units)
+    if np.linalg.matrix_rank(correlation, hermitian=True) < p:
         raise ValueError(
             "an ellipsoid needs entries that vary and do not determine each other, got draws with "
             "a singular covariance: leave such entries out, or use a band."
         )
-    distances = _distances_from_others(draws, covariance)
+    distances = _distances_from_others(draws / units, correlation)
     scale = float(np.sqrt(np.linalg.eigvalsh(covariance)[-1]))
     level, margin = _level_and_margin(
         coverage, wasserstein, lambda c: scale * _quantile(distances, c, "ellipsoid")
@@ -286,6 +294,8 @@ def _level_and_margin(
     coverage: float, wasserstein: float, reach: Callable[[float], float]
 ) -> tuple[float, float]:
     """Level of the set and its enlargement, whose sum of reaches is the smallest."""
+    if np.ndim(coverage) != 0:
+        raise ValueError(f"coverage must be one number for a joint set, got {coverage!r}.")
     level = float(as_levels(coverage)[0])
     if wasserstein == 0:
         return level, 0.0

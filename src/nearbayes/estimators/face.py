@@ -45,6 +45,7 @@ from nearbayes.estimators.quick import QUICK_DRAWS, is_quick, quick_schedule
 from nearbayes.estimators.saving import save
 from nearbayes.estimators.simulated import MOST_BYTES
 from nearbayes.estimators.tuning import choose_schedule
+from nearbayes.execution.digest import digest
 from nearbayes.execution.interrupts import stoppable
 from nearbayes.execution.progress import followed_by
 from nearbayes.execution.stores import within
@@ -120,8 +121,10 @@ class PosteriorEstimator(MetaEstimatorMixin, BaseEstimator):  # type: ignore[mis
         n_draws = QUICK_DRAWS if self._is_quick else self.n_draws
         run = {"n_draws": n_draws, "random_state": self.random_state, **self._run("draws")}
         drawing = self._drawing(algorithm, data, run)
-        if self.warm_start and hasattr(self, "posterior_"):
-            run["resume"] = self.posterior_
+        if self.warm_start:
+            self._check_the_same(data)
+            if hasattr(self, "posterior_"):
+                run["resume"] = self.posterior_
         wanted = self._wants_calibration(algorithm)
         sets, draws = simulation_plan(n_draws) if wanted and n_draws else (0, 0)
         with followed_by("calibration", sets * draws / n_draws) if sets else nullcontext():
@@ -133,6 +136,21 @@ class PosteriorEstimator(MetaEstimatorMixin, BaseEstimator):  # type: ignore[mis
         if keep_at is not None:  # calibration was the last to need the first fit as a model
             (first,) = self.posterior_.chunks.finish([self.posterior_.first])
             self.posterior_ = replace(self.posterior_, first=first)
+
+    def _check_the_same(self, data: Data) -> None:
+        """Refuse to add draws of other data, or of another estimator, to those that are there."""
+        estimator = self._base_estimator()
+        params = estimator.get_params() if hasattr(estimator, "get_params") else {}
+        noise = getattr(self, "noise", None)
+        asked = digest([data, type(estimator).__qualname__, params, self.inputs, noise])
+        before = self.__dict__.get("_drawn_from", asked)
+        if hasattr(self, "posterior_") and before != asked:
+            raise ValueError(
+                "warm_start=True adds draws to those of an earlier fit, but X and y, the estimator "
+                "or its settings are not the same: give what was given then, or set "
+                "warm_start=False to start anew."
+            )
+        self._drawn_from = asked
 
     def _drawing(self, algorithm: Any, data: Data, run: dict[str, Any]) -> Drawing:
         """The chosen method, with its schedule."""

@@ -10,18 +10,43 @@ from nearbayes.execution.folder_store import FolderStore
 from nearbayes.execution.object_store import ObjectStore
 from nearbayes.execution.store_protocol import InUseError, Store, StoreError
 
-__all__ = ["FolderStore", "InUseError", "ObjectStore", "Store", "StoreError", "store_of", "within"]
+__all__ = [
+    "FolderStore",
+    "InUseError",
+    "ObjectStore",
+    "Store",
+    "StoreError",
+    "check_place",
+    "store_of",
+    "within",
+]
 
 
 def store_of(place: Any) -> Store:
     """The store at a path, or at an address such as s3://bucket/prefix."""
+    check_place(place)
     if isinstance(place, str) and "://" in place:
         return ObjectStore(place)
-    if isinstance(place, str | os.PathLike):
-        return FolderStore(Path(place))
-    raise TypeError(
-        f"checkpoint must be a folder or an address such as 's3://bucket/prefix', got {place!r}."
-    )
+    return FolderStore(Path(place))
+
+
+def check_place(place: Any) -> None:
+    """Refuse what is no folder and no address.
+
+    Examples
+    --------
+    >>> check_place("s3:/bucket/run")
+    Traceback (most recent call last):
+    ValueError: checkpoint must be a folder or an address such as 's3://bucket/prefix', got ...
+    """
+    wanted = "checkpoint must be a folder or an address such as 's3://bucket/prefix'"
+    if not isinstance(place, str | os.PathLike):
+        raise TypeError(f"{wanted}, got {place!r}.")
+    text = os.fspath(place)
+    scheme, _, rest = text.partition("://")
+    lacks_bucket = rest == "" or rest.startswith("/")
+    if text == "" or (text.startswith("s3:") and (scheme != "s3" or lacks_bucket)):
+        raise ValueError(f"{wanted}, got {place!r}.")
 
 
 def within(place: Any, name: str) -> Any:
@@ -34,6 +59,7 @@ def within(place: Any, name: str) -> Any:
     """
     if place is None:
         return None
+    check_place(place)
     if isinstance(place, str) and "://" in place:
         return f"{place.rstrip('/')}/{name}"
     return Path(place) / name

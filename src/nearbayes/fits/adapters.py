@@ -31,5 +31,11 @@ def fitting_of(estimator: Any, params: Mapping[str, Any]) -> EstimatorFit:
         estimator.refuse()
     family = family_of(estimator)
     if family is None or family.fit is None:
+        if not (hasattr(estimator, "fit") and hasattr(estimator, "get_params")):
+            raise TypeError(
+                "estimator must be a scikit-learn estimator, or of a library that README's table "
+                f"names, got {estimator!r:.60}: an Algorithm goes to "
+                "nearbayes.martingale_posterior."
+            )
         return EstimatorFit(estimator, params)
     return family.resolved("fit")(estimator, params)  # type: ignore[no-any-return]
