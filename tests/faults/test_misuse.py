@@ -1,5 +1,7 @@
 """What users do by mistake: each is refused in a sentence, or does what they mean."""
 
+from decimal import Decimal
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -50,6 +52,18 @@ def test_categories_of_given_are_a_set_and_ranges_may_be_open():
     assert every == pytest.approx(graph.effect("y", {"c": "b"}).mean)
     with pytest.raises(TypeError, match="given must map"):
         graph.effect("y", change, given=["c"])
+
+
+def test_decimals_and_objects_are_numbers():
+    x = [Decimal(str(round(each, 3))) for each in X[:, 0]]
+    for given in (x, np.array(X[:, 0], dtype=object)):
+        for data in ({"x": given, "y": Y}, pd.DataFrame({"x": given, "y": Y})):
+            assert nb.causal.SCM([("x", "y")], **LINEAR).fit(data).variables_["x"].kind == "number"
+
+
+def test_an_edge_has_an_order():
+    with pytest.raises(ValueError, match="edges \\(cause, effect\\)"):
+        nb.causal.SCM([{"x", "y"}], **LINEAR).fit({"x": X[:, 0], "y": Y})
 
 
 def test_functions_of_do_cannot_change_the_model():

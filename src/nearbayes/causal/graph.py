@@ -101,7 +101,9 @@ def _edges_of(graph: Any) -> Iterable[Any]:
 
 
 def _edge(edge: Any) -> tuple[str, str]:
-    if isinstance(edge, str | bytes) or not isinstance(edge, Iterable) or len(tuple(edge)) != 2:
+    # the ends of a set are in no order
+    unordered = (str, bytes, set, frozenset, Mapping)
+    if isinstance(edge, unordered) or not isinstance(edge, Iterable) or len(tuple(edge)) != 2:
         raise ValueError(f"graph must have edges (cause, effect), got {edge!r}.")
     cause, effect = edge
     return str(cause), str(effect)

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from decimal import Decimal
+from numbers import Real
 from typing import Any, Literal
 
 import narwhals.stable.v2 as nw
@@ -21,6 +23,7 @@ __all__ = ["Kind", "Variable", "frame_of", "read_rows", "variables_of"]
 Array = NDArray[np.float64]
 GOLDEN = (5**0.5 - 1) / 2  # multiples of it, modulo 1, are evenly spread whatever their number
 Kind = Literal["number", "integer", "category"]
+NUMBERS: tuple[type, ...] = (Real, Decimal)
 
 
 @dataclass(frozen=True)
@@ -178,7 +181,7 @@ def frame_of(rows: Array, graph: CausalGraph, variables: Mapping[str, Variable])
 def _columns(frame: Any, graph: CausalGraph, what: str) -> dict[str, NDArray[Any]]:
     """Columns of the nodes as arrays."""
     if isinstance(frame, Mapping):
-        given = {str(name): np.asarray(values) for name, values in frame.items()}
+        given = {str(name): _numbers_if_all(np.asarray(values)) for name, values in frame.items()}
     else:
         try:
             table = nw.from_native(frame, eager_only=True)
@@ -215,11 +218,18 @@ def _values(series: Any) -> NDArray[Any]:
     """Values of a column; categories, text and yes or no are objects, whatever they hold."""
     if isinstance(series.dtype, nw.Categorical | nw.Enum | nw.String | nw.Boolean):
         return np.array(series.to_list(), dtype=object)
-    if series.dtype == nw.Object:
-        values = np.array(series.to_list(), dtype=object)
-        is_number = [isinstance(e, int | float) and not isinstance(e, bool) for e in values]
-        return values.astype(np.float64) if all(is_number) else values
+    if isinstance(series.dtype, nw.Object | nw.Decimal):
+        return _numbers_if_all(np.array(series.to_list(), dtype=object))
     return np.asarray(series.to_numpy())
+
+
+def _numbers_if_all(values: NDArray[Any]) -> NDArray[Any]:
+    """Objects as numbers if they all are, as the decimals of a data base are."""
+    if values.dtype != object:
+        return values
+    flat: list[Any] = values.ravel().tolist()
+    is_number = [isinstance(e, NUMBERS) and not isinstance(e, bool) for e in flat]
+    return values.astype(np.float64) if is_number and all(is_number) else values
 
 
 def _variable(name: str, values: NDArray[Any]) -> Variable:
