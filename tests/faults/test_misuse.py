@@ -183,6 +183,16 @@ def test_joint_sets_have_one_level_and_take_any_units():
 
 
 @pytest.mark.parametrize(
+    ("rows", "outcomes"), [(X + 5, Y), (X, Y[::-1]), (np.where(X > 1, np.nan, X), Y)]
+)
+def test_a_diagnosis_wants_the_rows_of_the_fit(rows, outcomes):
+    model = nb.PosteriorRegressor(Ridge(), **{**FEW, "n_draws": 20}).fit(X, Y)
+    assert model.diagnose(pd.DataFrame(X).to_numpy(), list(Y)).verdict
+    with pytest.raises(ValueError, match="must be the rows of the fit"):
+        model.diagnose(rows, outcomes)
+
+
+@pytest.mark.parametrize(
     "estimator", ["ridge", nb.gp.RandomFeatureGP(), nb.algorithm(np.mean, max)]
 )
 def test_what_is_no_estimator(estimator):

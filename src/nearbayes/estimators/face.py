@@ -60,6 +60,7 @@ __all__ = ["Method", "PosteriorEstimator"]
 
 Method = Literal["martingale", "bootstrap", "parametric_bootstrap", "ensemble", "anchored", "ntkgp"]
 METHODS = get_args(Method)
+SAME_ROWS = 0.9  # share of the rows of the fit from which rows are taken to be those
 
 
 @dataclass(frozen=True)
@@ -296,6 +297,13 @@ class PosteriorEstimator(MetaEstimatorMixin, BaseEstimator):  # type: ignore[mis
         'warning'
         """
         data = Data.of(self._new_table(X), self._checked_target(y), sample_weight)
+        prints = getattr(self, "row_prints_", None)
+        share = None if prints is None else prints.share_of(data.x, data.y)
+        if share is not None and share < SAME_ROWS:
+            raise ValueError(
+                f"X and y must be the rows of the fit, of which {share:.0%} were found in those "
+                "given: a diagnosis refits the model to them. For other rows, see report(X, y)."
+            )
         given = {"draw": self._same_drawing(), **options}
         fitting = getattr(self.posterior_.algorithm, "fitting", None)
         if fitting is not None and not fitting.fits:
