@@ -102,6 +102,7 @@ def test_a_column_that_decides_alone_is_pointed_at():
     model = nb.PosteriorClassifier(tree, n_draws=6, calibration=None, random_state=0)
     found = report.contents(model.fit(X[:200], y[:200]), X[200:], y[200:])
     assert any("“week” alone decides" in each["words"] for each in found["alerts"])
+    assert "“week” is known before" in found["to_do"][0]
     others = [contents_of(name)["alerts"] for name in CASES]
     assert not any("alone decides" in each["words"] for alerts in others for each in alerts)
 

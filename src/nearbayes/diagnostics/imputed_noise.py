@@ -51,8 +51,8 @@ def noise_line(case: Case) -> Line:
     error = float(np.sqrt(0.09 / ranks.size))
     details = {"ranks": ranks}
     words = (
-        f"Of the real outcomes that were held out, {inside:.0%} are in the ranges that should hold "
-        "90 %."
+        f"Among the rows of the fit, held out in turn, {inside:.0%} of outcomes are in the ranges "
+        "that should hold 90 %."
     )
     faults = _faults(ranks, causes)
     if faults:
@@ -79,7 +79,10 @@ def _faults(ranks: Array, causes: Array) -> list[str]:
     if strongest is None or strongest.pvalue * tests >= SURE:
         return found
     if abs(strongest.statistic) > LARGEST_SLOPE:
-        found.append("Real outcomes are noisier at some rows than at others, imputed ones are not.")
+        found.append(
+            "Real outcomes are noisier at some rows than at others; the model takes their noise to "
+            "be the same everywhere."
+        )
     return found
 
 

@@ -16,12 +16,22 @@ NEARLY_ALL = 0.97  # share of right answers from which nobody needs to predict b
 
 
 def to_do(
-    held: HeldOut, quality: dict[str, Any], doubt: dict[str, Any], more: dict[str, Any]
+    held: HeldOut,
+    quality: dict[str, Any],
+    doubt: dict[str, Any],
+    more: dict[str, Any],
+    alone: str | None = None,
 ) -> list[str]:
-    """Two to four things to do, the most important first."""
+    """Two to five things to do, the most important first; `alone` is a column that decides all."""
     if held.share_seen is not None and held.share_seen >= SEEN:
         return ["Make this report again with rows that were not used in the fit."]
     own = _class_advice(quality, doubt) if held.is_classifier else _outcome_advice(quality, doubt)
+    if alone is not None:
+        own.insert(
+            0,
+            f"Find out whether {quoted(alone)} is known before the outcome is; if not, "
+            "leave it out and fit again.",
+        )
     return [*own, *([] if quality.get("accuracy", 0.0) >= NEARLY_ALL else _about_rows(more))]
 
 

@@ -7,7 +7,7 @@ from typing import Any
 from nearbayes.report.heldout import HeldOut
 from nearbayes.report.rounding import counted, likely, quoted
 
-__all__ = ["alerts", "one_column_alerts"]
+__all__ = ["alerts", "deciding_column", "one_column_alerts"]
 
 SEEN = 0.05  # share of rows of the fit from which scores cannot be trusted
 FEW_ROWS = 50
@@ -30,24 +30,24 @@ def alerts(
     return [{"kind": kind, "words": words} for kind, words in found]
 
 
-def one_column_alerts(
-    quality: dict[str, Any], importance: dict[str, Any] | None
-) -> list[dict[str, str]]:
-    """A warning where one column alone decides nearly all: it may be known only afterwards."""
+def deciding_column(quality: dict[str, Any], importance: dict[str, Any] | None) -> str | None:
+    """The column that alone decides nearly all predictions of a very good model, if one does."""
     good = max(quality.get("accuracy", 0.0), quality.get("explained", 0.0))
-    if (
-        good < NEARLY_ALL
-        or quality["verdict"] != "better"
-        or not (importance and importance["name"])
-    ):
-        return []
+    if good < NEARLY_ALL or quality["verdict"] != "better" or importance is None:
+        return None
     sizes = [abs(each or 0.0) for each in importance["mean"]]
-    if sizes[0] < ONE_COLUMN * sum(sizes) or len(sizes) == 1:
+    if len(sizes) < 2 or sizes[0] < ONE_COLUMN * sum(sizes):
+        return None
+    return str(importance["name"][0])
+
+
+def one_column_alerts(alone: str | None) -> list[dict[str, str]]:
+    """A warning of a column that decides alone: it may be known only after the outcome."""
+    if alone is None:
         return []
-    name = quoted(importance["name"][0])
     words = (
-        f"{name} alone decides nearly all predictions. Make sure that it is known before the "
-        "outcome is, and not computed from it; otherwise all scores here mean nothing."
+        f"{quoted(alone)} alone decides nearly all predictions. Make sure that it is known before "
+        "the outcome is, and not computed from it; otherwise all scores here mean nothing."
     )
     return [{"kind": "warning", "words": words}]
 

@@ -11,7 +11,7 @@ from nearbayes.diagnostics.diagnosis import Diagnosis
 from nearbayes.execution.executor import timed_on_one_thread
 from nearbayes.report.account import CITATION, cautions, cost, done, time_taken
 from nearbayes.report.advice import not_to_conclude, to_do
-from nearbayes.report.alerts import alerts, one_column_alerts
+from nearbayes.report.alerts import alerts, deciding_column, one_column_alerts
 from nearbayes.report.answers import answers
 from nearbayes.report.calibration import calibration
 from nearbayes.report.check_rows import check_rows
@@ -153,14 +153,15 @@ def _found(
         "drivers": drivers(ranked, changing, outcome)
     }
     quality, sure = first["quality"], first["doubt"]
+    alone = deciding_column(quality, ranked)
     return {
         **details,
         **first,
         "findings": findings(held, first | {"trust": trusted}),
         "alerts": alerts(held, quality, sure, calibrated)
-        + one_column_alerts(quality, ranked)
+        + one_column_alerts(alone)
         + trust_alerts(trusted),
-        "to_do": to_do(held, quality, sure, first["more"]),
+        "to_do": to_do(held, quality, sure, first["more"], alone),
         "not_to_conclude": not_to_conclude(held, target),
     }
 

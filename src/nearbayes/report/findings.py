@@ -67,9 +67,9 @@ def _trusted(trust: dict[str, Any]) -> dict[str, str]:
     """What the diagnosis says of the intervals, in a few words."""
     warnings = [line for line in trust["lines"] if line["status"] == "warning"]
     if warnings:
-        return {"short": "Only with care.", "long": f"{warnings[0]['words']} Details are below."}
+        return {"short": "Only with care.", "long": warnings[0]["words"]}
     checks = sum(line["status"] == "good" for line in trust["lines"])
     if not checks:
-        return {"short": "That was not checked.", "long": "Details are below."}
-    words = f"None of {counted(checks, 'check')} warns. They are listed below."
+        return {"short": "That was not checked.", "long": "A diagnosis would tell."}
+    words = f"None of {counted(checks, 'check')} of the draws and of the model warns."
     return {"short": "Nothing speaks against it.", "long": words}
