@@ -113,6 +113,15 @@ def test_a_warm_start_adds_no_draws_of_something_else(change):
     np.testing.assert_array_equal(model.posterior_.predict(X), whole.posterior_.predict(X))
 
 
+def test_a_warm_start_goes_on_from_the_last_fit():
+    """A fit without it, in between, leaves nothing of the one before."""
+    model = nb.PosteriorRegressor(Ridge(), warm_start=True, **FEW).fit(X, Y)
+    model.set_params(warm_start=False).fit(X, -Y)
+    model.set_params(warm_start=True, n_draws=6).fit(X, -Y)
+    whole = nb.PosteriorRegressor(Ridge(), **{**FEW, "n_draws": 6}).fit(X, -Y)
+    np.testing.assert_array_equal(model.posterior_.predict(X), whole.posterior_.predict(X))
+
+
 def test_a_warm_start_keeps_what_was_kept():
     model = nb.PosteriorRegressor(Ridge(), warm_start=True, **FEW).fit(X, Y)
     with pytest.raises(ValueError, match="models or predictions"):

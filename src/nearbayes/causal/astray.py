@@ -19,7 +19,7 @@ from nearbayes.telling import warn
 
 __all__ = ["warn_of_strays"]
 
-FAR = 0.75  # standard deviations of the data by which means moved; honest refits move .1 to .3
+FAR = 0.75  # standard deviations of the data by which means moved
 
 
 def warn_of_strays(trace: Trace | None, effects: Sequence[Variable], n_rows: int) -> None:

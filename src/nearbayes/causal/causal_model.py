@@ -16,7 +16,6 @@ from scipy.stats import qmc
 from sklearn.base import BaseEstimator
 
 from nearbayes import baselines
-from nearbayes.causal.astray import warn_of_strays
 from nearbayes.causal.graph import CausalGraph
 from nearbayes.causal.graph_algorithm import GraphAlgorithm, GraphModels
 from nearbayes.causal.interventions import Changes, changes_of
@@ -26,7 +25,6 @@ from nearbayes.core.schedule import Schedule, is_whole
 from nearbayes.draws.functional import Functional
 from nearbayes.execution.executors import ExecutorChoice
 from nearbayes.methods.martingale import martingale_posterior
-from nearbayes.methods.tracing import MOST_ROWS
 from nearbayes.registry import resolved
 
 __all__ = ["CausalModel", "CausalSamples", "Method"]
@@ -112,9 +110,6 @@ class CausalModel(BaseEstimator):  # type: ignore[misc]
         self.posterior_ = self._drawn(algorithm, rows)
         self.graph_, self.variables_, self.rows_ = graph, variables, rows
         self.seen_ = dict(zip(graph.nodes, np.sort(rows, axis=0).T, strict=True))
-        if self.method == "martingale":
-            effects = [variables[name] for name in graph.effects]
-            warn_of_strays(self.posterior_.trace, effects, min(len(rows), MOST_ROWS))
         return self
 
     def _drawn(self, algorithm: GraphAlgorithm, rows: Array) -> Any:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Self
 
 from nearbayes.algorithms.classifiers import classifier_algorithm
+from nearbayes.causal.astray import warn_of_strays
 from nearbayes.causal.causal_model import CausalModel, Method
 from nearbayes.causal.diffusion_mechanism import DiffusionMechanism
 from nearbayes.causal.graph import CausalGraph
@@ -14,6 +15,7 @@ from nearbayes.causal.mechanisms import LearnedMechanism, Mechanism
 from nearbayes.causal.variables import Variable
 from nearbayes.core.schedule import Schedule
 from nearbayes.execution.executors import ExecutorChoice
+from nearbayes.methods.tracing import MOST_ROWS
 from nearbayes.neural.chunks import Optimiser
 from nearbayes.neural.network import Activation
 from nearbayes.neural.perceptrons import MLPClassifier
@@ -106,6 +108,21 @@ class DiffusionSCM(CausalModel):
         self.progress = progress
         self.executor = executor
         self.checkpoint = checkpoint
+
+    def fit(self, data: Any, y: None = None) -> Self:
+        """Draw posterior models of the whole graph, and warn if refits have gone astray.
+
+        Parameters
+        ----------
+        data : data frame, or mapping of str to array
+            A column for every node of the graph; others are left out.
+        y : ignored
+        """
+        super().fit(data)
+        if self.method == "martingale":
+            effects = [self.variables_[name] for name in self.graph_.effects]
+            warn_of_strays(self.posterior_.trace, effects, min(len(self.rows_), MOST_ROWS))
+        return self
 
     def _mechanisms(
         self, graph: CausalGraph, variables: Mapping[str, Variable]

@@ -126,6 +126,8 @@ class PosteriorEstimator(MetaEstimatorMixin, BaseEstimator):  # type: ignore[mis
             self._check_the_same(data)
             if hasattr(self, "posterior_"):
                 run["resume"] = self.posterior_
+        else:
+            self.__dict__.pop("_drawn_from", None)
         wanted = self._wants_calibration(algorithm)
         sets, draws = simulation_plan(n_draws) if wanted and n_draws else (0, 0)
         with followed_by("calibration", sets * draws / n_draws) if sets else nullcontext():
