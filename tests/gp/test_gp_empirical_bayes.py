@@ -19,10 +19,11 @@ from nearbayes.gp.marginal import (
     Collapsed,
     Model,
     _believed,
+    factored,
     negative_log_marginal,
     predicted,
 )
-from nearbayes.gp.process import SLACK, fitted_many
+from nearbayes.gp.process import SLACK, FittedMany, fitted_many
 
 RNG = np.random.default_rng(0)
 X = RNG.uniform(0, 6, (40, 2))
@@ -61,7 +62,9 @@ def test_a_search_that_goes_to_no_length_at_all_keeps_its_digits():
     logs = np.array([-18.0, 0.0, -5.0])
     with jax.enable_x64(True):
         data = Collapsed(x[None], y[None], np.ones((1, 60)), np.zeros(1))
-        mean, _, noise = predicted(Model("matern32", 1.0, 0.01), logs[None], data, new[None])
+        model = Model("matern32", 1.0, 0.01)
+        factors = factored(model, logs[None], data)
+        mean, _, noise = predicted(model, logs[None], factors, x[None], new[None])
     kernel = Matern(SHORTEST + np.exp(logs[:2]), nu=1.5)
     exact = kernel(new, x) @ np.linalg.solve(kernel(x) + float(noise[0]) * np.eye(60), y)
     # squared distances of 1e6 with 16 digits, over a noise variance of 1e-4
@@ -320,3 +323,15 @@ def test_what_is_missing_is_named(monkeypatch):
         nb.gp.exact_posterior  # noqa: B018
     with pytest.raises(AttributeError, match="no attribute 'nothing'"):
         nb.gp.nothing  # noqa: B018
+
+
+@pytest.mark.parametrize("tolerance", [1e9, 1e-4])  # a search that ends where it starts, or moves
+def test_a_fit_comes_with_the_factors_of_its_optimum(tolerance):
+    process = nb.gp.EmpiricalBayesGP(tolerance=tolerance)
+    part = Collapsed(X, Y, np.ones(len(Y)), 0.0)
+    fits = fitted_many(process, np.zeros((2, 1, 4)), [part, part._replace(mean=-Y + 0.1 * X[:, 0])])
+    assert (fits.steps == 0).all() == (tolerance > 1)
+    afresh = FittedMany.of(list(fits), process)
+    for name in ("root", "white"):
+        found, again = (np.asarray(getattr(each.factors, name)) for each in (fits, afresh))
+        np.testing.assert_allclose(found, again, rtol=1e-9, atol=1e-12)

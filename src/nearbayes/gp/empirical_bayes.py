@@ -24,6 +24,7 @@ from nearbayes.gp.marginal import Collapsed
 from nearbayes.gp.process import (
     EmpiricalBayesGP,
     Fitted,
+    FittedMany,
     Scaling,
     fitted_many,
     predict_many,
@@ -84,23 +85,23 @@ class EmpiricalBayesAlgorithm(ChunkAlgorithm):
         y = np.asarray(data.y, dtype=np.float64)
         return replace(data, y=_with_squares(self.scaling.outcomes(y)))
 
-    def fit(self, data: Sequence[Data], streams: Streams) -> list[Fitted]:
+    def fit(self, data: Sequence[Data], streams: Streams) -> Sequence[Fitted]:
         """First fits: one search for all draws that start alike and have the same data."""
         n_columns = _values(data[0].table).shape[1]
         starts = np.stack([self.estimator.starts(n_columns, rng) for rng in streams])
         if isinstance(data, Repeated) and not self.traits.randomised:
-            return self._fitted(starts[:1], [data[0]]) * len(streams)
+            return list(self._fitted(starts[:1], [data[0]])) * len(streams)
         return self._fitted(starts, list(data))
 
     def refit(
         self, data: Sequence[Data], new: Blocks, models: Sequence[Fitted], streams: Streams
-    ) -> list[Fitted]:
+    ) -> FittedMany:
         """Restart the search of every draw at its last optimum."""
         return self.fit_near(data, models, streams)
 
     def fit_near(
         self, data: Sequence[Data], models: Sequence[Fitted], streams: Streams
-    ) -> list[Fitted]:
+    ) -> FittedMany:
         """Start the search of every draw at the optimum of a model."""
         starts = np.stack([model.logs for model in models])[:, None]
         return self._fitted(starts, list(data), models)
@@ -125,9 +126,8 @@ class EmpiricalBayesAlgorithm(ChunkAlgorithm):
         rows = _values(as_table(x))
         found: list[Normal] = []
         for start in range(0, len(models), CHUNK):
-            part = list(models[start : start + CHUNK])
-            filled = part + part[:1] * (CHUNK - len(part))  # one shape, compiled once
-            mean, variance, noise = self._predicted(filled, np.stack([rows] * CHUNK))
+            part = models if len(models) == CHUNK else list(models[start : start + CHUNK])
+            mean, variance, noise = self._predicted(_filled(part), np.stack([rows] * CHUNK))
             found += map(Normal, mean[: len(part)], np.sqrt(variance + noise))
         return found
 
@@ -138,20 +138,35 @@ class EmpiricalBayesAlgorithm(ChunkAlgorithm):
 
     def _fitted(
         self, starts: Array, data: list[Data], before: Sequence[Fitted] | None = None
-    ) -> list[Fitted]:
+    ) -> FittedMany:
         assert self.scaling is not None
         parts = [_collapsed(each, self.scaling) for each in data]
         return fitted_many(self.estimator, starts, parts, self._size(parts), before)
 
     def _predicted(self, models: Sequence[Fitted], x: Array) -> tuple[Array, Array, Array]:
         assert self.scaling is not None
+        return predict_many(self.estimator, self._many(models), self.scaling, x)
+
+    def _many(self, models: Sequence[Fitted]) -> FittedMany:
+        if isinstance(models, FittedMany):
+            return models
         size = self._size([model.data for model in models])
-        return predict_many(self.estimator, list(models), self.scaling, x, size)
+        return FittedMany.of(models, self.estimator, size)
+
+    def finish(self, models: Sequence[Fitted]) -> list[Fitted]:
+        """Fits one by one, as those of all chunks go into one posterior."""
+        return list(models)
 
     def _size(self, parts: list[Collapsed]) -> int:
         """Number of rows to pad to: that of the real data, plus steps of half as many."""
         most, step = max(len(part.mean) for part in parts), max(1, -(-self.n_rows // 2))
         return self.n_rows + max(0, -(-(most - self.n_rows) // step)) * step
+
+
+def _filled(models: Sequence[Fitted]) -> Sequence[Fitted]:
+    """A whole chunk, as every number of draws is compiled once."""
+    missing = CHUNK - len(models)
+    return [*models, *[models[0]] * missing] if missing else models
 
 
 def _collapsed(data: Data, scaling: Scaling) -> Collapsed:

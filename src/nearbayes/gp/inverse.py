@@ -13,7 +13,7 @@ from jax.scipy.linalg import solve_triangular
 
 __all__ = ["inverse_from_root"]
 
-SMALL = 100  # rows up to which the inverse is computed directly
+SMALL = 64  # rows up to which the inverse is computed directly
 
 
 def inverse_from_root(root: Any) -> Any:

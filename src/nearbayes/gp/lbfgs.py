@@ -35,6 +35,7 @@ def minimise(
     objective: Callable[[Any], Any],
     start: Any,
     inverse_hessian: Any = None,
+    known: tuple[Any, Any] | None = None,
     *,
     max_steps: int,
     tolerance: float,
@@ -54,14 +55,16 @@ def minimise(
     start : array of shape (n,)
     inverse_hessian : array of shape (n, n), optional
         Result of the search of a similar function.
+    known : tuple, optional
+        Value and gradient at the start, where they were computed already.
     max_steps : int
     tolerance : float
         The search ends when no entry of the gradient is larger than this, or when a step lowers
         the objective by less than its square.
     """
-    known = inverse_hessian is not None
-    root = jnp.linalg.cholesky(inverse_hessian) if known else jnp.eye(len(start))
-    solver = optax.lbfgs(memory_size=MEMORY, scale_init_precond=not known)
+    similar = inverse_hessian is not None
+    root = jnp.linalg.cholesky(inverse_hessian) if similar else jnp.eye(len(start))
+    solver = optax.lbfgs(memory_size=MEMORY, scale_init_precond=not similar)
 
     def moved(by: Any) -> Any:
         return objective(start + root @ by)
@@ -81,16 +84,21 @@ def minimise(
         return steep & falling & (state.steps < max_steps)
 
     still = jnp.zeros_like(start)
-    value, gradient = jax.value_and_grad(moved)(still)
-    search = optax.tree.set(solver.init(still), value=value, grad=gradient)
+    value, slope = jax.value_and_grad(objective)(start) if known is None else known
+    search = optax.tree.set(solver.init(still), value=value, grad=root.T @ slope)
     begun = _State(still, search, jnp.inf, jnp.zeros((), dtype=jnp.int32))
     end = jax.lax.while_loop(unfinished, step, begun)
-    return Minimum(
-        start + root @ end.position,
-        _found(end.search, "value"),
-        end.steps,
-        root @ _inverse_hessian(end, scaled=not known) @ root.T,
-    )
+
+    def learned() -> Any:
+        return root @ _inverse_hessian(end, scaled=not similar) @ root.T
+
+    # a search that ends where it starts, as most of those near the last one, learns nothing
+    if similar:
+        inverse_hessian = jax.lax.cond(end.steps == 0, lambda: inverse_hessian, learned)
+    else:
+        inverse_hessian = learned()
+    position, value = start + root @ end.position, _found(end.search, "value")
+    return Minimum(position, value, end.steps, inverse_hessian)
 
 
 def _found(search: Any, name: str) -> Any:
@@ -111,13 +119,15 @@ def _inverse_hessian(end: _State, *, scaled: bool) -> Any:
         "diff_updates_memory", _found(end.search, "grad") - _found(end.search, "updates")
     )
 
-    def updated(matrix: Any, pair: tuple[Any, Any]) -> tuple[Any, None]:
-        step, change = pair
+    def updated(k: Any, matrix: Any) -> Any:
+        step, change = steps[k], changes[k]
         product = step @ change
         weight = jnp.where(product > 0, 1 / product, 0.0)
         left = jnp.eye(len(step)) - weight * jnp.outer(step, change)
-        return left @ matrix @ left.T + weight * jnp.outer(step, step), None
+        return left @ matrix @ left.T + weight * jnp.outer(step, step)
 
     size = jnp.sum(changes[-1] ** 2)
     scale = jnp.where(scaled & (size > 0), steps[-1] @ changes[-1] / size, 1.0)
-    return jax.lax.scan(updated, scale * jnp.eye(len(end.position)), (steps, changes))[0]
+    taken = jnp.minimum(end.steps, len(steps))  # the memory is empty before
+    start = scale * jnp.eye(len(end.position))
+    return jax.lax.fori_loop(len(steps) - taken, len(steps), updated, start)

@@ -26,9 +26,18 @@ from numpy.typing import NDArray
 from nearbayes.compiled.precision import compiled
 from nearbayes.gp.inverse import inverse_from_root
 from nearbayes.gp.kernels import KernelName, covariance
-from nearbayes.gp.lbfgs import minimise
+from nearbayes.gp.lbfgs import Minimum, minimise
 
-__all__ = ["Collapsed", "Model", "maximised", "negative_log_marginal", "predicted", "stacked"]
+__all__ = [
+    "Collapsed",
+    "Factor",
+    "Model",
+    "factored",
+    "maximised",
+    "negative_log_marginal",
+    "predicted",
+    "stacked",
+]
 
 Array = NDArray[np.float64]
 # Length scale in standard units at which rows are practically independent. Smaller ones would lose
@@ -107,13 +116,25 @@ def stacked(parts: list[Collapsed], size: int | None = None) -> Collapsed:
     return Collapsed(*(np.stack(column) for column in zip(*padded, strict=True)))
 
 
+class Factor(NamedTuple):
+    r"""Root L of the covariance of the means per row, and :math:`L^{-1} \bar y`."""
+
+    root: Any
+    white: Any
+
+
 def negative_log_marginal(model: Model, logs: Any, data: Collapsed) -> Any:
     """Negative log marginal likelihood, per outcome."""
+    return _with_factor(model, logs, data)[0]
+
+
+def _with_factor(model: Model, logs: Any, data: Collapsed) -> tuple[Any, Factor]:
     _, noise, _ = model.unpacked(logs, data.x.shape[-1])
     matrix = _covariance_of_means(model, logs, data)
     repeats = jnp.sum((data.count - 1) * jnp.log(2 * jnp.pi * noise) + jnp.log(data.count))
-    log_density = log_normal(matrix, data.mean) - (repeats + data.within / noise) / 2
-    return -log_density / data.count.sum()
+    of_means, factor = log_normal(matrix, data.mean)
+    log_density = of_means - (repeats + data.within / noise) / 2
+    return -log_density / data.count.sum(), factor
 
 
 def _covariance_of_means(model: Model, logs: Any, data: Collapsed) -> Any:
@@ -130,8 +151,8 @@ def _covariance_of_means(model: Model, logs: Any, data: Collapsed) -> Any:
 
 
 @jax.custom_vjp
-def log_normal(matrix: Any, y: Any) -> Any:
-    r"""Log density of y under N(0, matrix).
+def log_normal(matrix: Any, y: Any) -> tuple[Any, Factor]:
+    r"""Log density of y under N(0, matrix), and what it was computed from, which has no gradient.
 
     Its gradient :math:`\tfrac12 (\alpha\alpha^\top - M^{-1})`, :math:`\alpha = M^{-1} y`, is
     cheaper than JAX's gradient of a Cholesky decomposition.
@@ -139,15 +160,20 @@ def log_normal(matrix: Any, y: Any) -> Any:
     return _log_normal(matrix, y)[0]
 
 
-def _log_normal(matrix: Any, y: Any) -> tuple[Any, tuple[Any, Any]]:
+def _factor(matrix: Any, y: Any) -> Factor:
     root = jnp.linalg.cholesky(matrix)
-    white = jax.scipy.linalg.solve_triangular(root, y, lower=True)
+    return Factor(root, jax.scipy.linalg.solve_triangular(root, y, lower=True))
+
+
+def _log_normal(matrix: Any, y: Any) -> tuple[tuple[Any, Factor], Factor]:
+    factor = _factor(matrix, y)
+    root, white = factor
     volume = jnp.log(jnp.diag(root)).sum() + len(y) / 2 * jnp.log(2 * jnp.pi)
-    return -white @ white / 2 - volume, (root, white)
+    return (-white @ white / 2 - volume, factor), factor
 
 
-def _log_normal_gradient(kept: tuple[Any, Any], slope: Any) -> tuple[Any, Any]:
-    root, white = kept
+def _log_normal_gradient(kept: Factor, slopes: tuple[Any, Factor]) -> tuple[Any, Any]:
+    (root, white), slope = kept, slopes[0]
     alpha = jax.scipy.linalg.solve_triangular(root, white, lower=True, trans=1)
     return slope * (jnp.outer(alpha, alpha) - inverse_from_root(root)) / 2, -slope * alpha
 
@@ -164,40 +190,58 @@ def maximised(
     *,
     max_steps: int,
     tolerance: float,
-) -> Any:
+) -> tuple[Minimum, Factor]:
     """Parameters that maximise the penalised marginal likelihood, for every draw.
 
     `starts` has shape (n_draws, n_starts, n_parameters). Returns a `Minimum` with the best result
-    of each draw; its value is the negative log marginal likelihood without the penalty, infinite if
-    no start succeeded, and its steps are those of all starts. Refits start with the
-    `inverse_hessians` of the last fits, shape (n_draws, n_parameters, n_parameters).
+    of each draw, and the factors for predictions with it. The value is the negative log marginal
+    likelihood without the penalty, infinite if no start succeeded, and the steps are those of all
+    starts. Refits start with the `inverse_hessians` of the last fits, shape (n_draws, n_parameters,
+    n_parameters).
     """
 
     def penalty(logs: Any, data: Collapsed) -> Any:
         return model.penalty(logs, data.x.shape[-1]) / data.count.sum()
 
-    def ends_of(draw: tuple[Any, Collapsed, Any]) -> Any:
+    def of_draw(draw: tuple[Any, Collapsed, Any]) -> tuple[Minimum, Factor]:
         starts, data, inverse_hessian = draw
-        return jax.lax.map(
-            lambda start: minimise(
-                lambda logs: negative_log_marginal(model, logs, data) + penalty(logs, data),
+
+        def objective(logs: Any) -> tuple[Any, Factor]:
+            value, factor = _with_factor(model, logs, data)
+            return value + penalty(logs, data), factor
+
+        def searched(start: Any, inverse_hessian: Any) -> tuple[Minimum, Factor]:
+            (value, factor), slope = jax.value_and_grad(objective, has_aux=True)(start)
+            end = minimise(
+                lambda logs: objective(logs)[0],
                 start,
                 inverse_hessian,
+                (value, slope),
                 max_steps=max_steps,
                 tolerance=tolerance,
-            ),
-            starts,
-        )
+            )
+            # most searches near the last one end where they start
+            return end, jax.lax.cond(
+                end.steps == 0, lambda: factor, lambda: objective(end.position)[1]
+            )
 
-    ends = jax.lax.map(ends_of, (starts, data, inverse_hessians))
-    value = jnp.where(jnp.isfinite(ends.value), ends.value, jnp.inf)
-    best = jnp.argmin(value, axis=1)
-    chosen = jax.vmap(lambda place, end: jax.tree.map(lambda leaf: leaf[place], end))(best, ends)
-    return chosen._replace(
-        value=jnp.min(value, axis=1) - jax.vmap(penalty)(chosen.position, data),
-        steps=ends.steps.sum(axis=1),
-        inverse_hessian=jax.lax.map(_believed, chosen.inverse_hessian),
-    )
+        ends, factors = jax.lax.map(lambda start: searched(start, inverse_hessian), starts)
+        value = jnp.where(jnp.isfinite(ends.value), ends.value, jnp.inf)
+        best = jnp.argmin(value)
+        chosen, factor = jax.tree.map(lambda leaf: leaf[best], (ends, factors))
+        found = chosen._replace(
+            value=value[best] - penalty(chosen.position, data),
+            steps=ends.steps.sum(),
+            inverse_hessian=_kept(chosen.inverse_hessian, chosen.steps),
+        )
+        return found, factor
+
+    return jax.lax.map(of_draw, (starts, data, inverse_hessians))  # type: ignore[no-any-return]
+
+
+def _kept(inverse_hessian: Any, steps: Any) -> Any:
+    """What a search has learned of the curvature, bounded; one without steps learns nothing."""
+    return jax.lax.cond(steps > 0, _believed, lambda same: same, inverse_hessian)
 
 
 def _believed(inverse_hessian: Any) -> Any:
@@ -208,17 +252,28 @@ def _believed(inverse_hessian: Any) -> Any:
 
 
 @partial(compiled, static_argnames=("model",))
-def predicted(model: Model, logs: Any, data: Collapsed, x: Any) -> tuple[Any, Any, Any]:
-    """Mean and variance of f(x), and the noise variance, for every draw: (n_draws, n_rows)."""
+def factored(model: Model, logs: Any, data: Collapsed) -> Factor:
+    """What predictions of every draw are computed from."""
 
-    def one(draw: tuple[Any, Collapsed, Any]) -> tuple[Any, Any, Any]:
-        logs, data, x = draw
-        scales, noise, variance = model.unpacked(logs, data.x.shape[-1])
-        cross = variance * covariance(model.kernel, data.x / scales, x / scales)
-        root = jnp.linalg.cholesky(_covariance_of_means(model, logs, data))
-        white = jax.scipy.linalg.solve_triangular(root, cross, lower=True)
-        mean = white.T @ jax.scipy.linalg.solve_triangular(root, data.mean, lower=True)
+    def one(draw: tuple[Any, Collapsed]) -> Factor:
+        return _factor(_covariance_of_means(model, *draw), draw[1].mean)
+
+    return jax.lax.map(one, (logs, data))  # type: ignore[no-any-return]
+
+
+@partial(compiled, static_argnames=("model",))
+def predicted(model: Model, logs: Any, factors: Factor, rows: Any, x: Any) -> tuple[Any, Any, Any]:
+    """Mean and variance of f(x), and the noise variance, for every draw: (n_draws, n_rows).
+
+    `rows` are the inputs of the data.
+    """
+
+    def one(draw: tuple[Any, Factor, Any, Any]) -> tuple[Any, Any, Any]:
+        logs, factor, rows, x = draw
+        scales, noise, variance = model.unpacked(logs, rows.shape[-1])
+        cross = variance * covariance(model.kernel, rows / scales, x / scales)
+        white = jax.scipy.linalg.solve_triangular(factor.root, cross, lower=True)
         left = variance - jnp.sum(white**2, axis=0)
-        return mean, jnp.maximum(left, 0.0), noise
+        return white.T @ factor.white, jnp.maximum(left, 0.0), noise
 
-    return jax.lax.map(one, (logs, data, x))  # type: ignore[no-any-return]
+    return jax.lax.map(one, (logs, factors, rows, x))  # type: ignore[no-any-return]

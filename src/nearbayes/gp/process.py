@@ -21,14 +21,16 @@ from nearbayes.gp.kernels import KernelName, check_kernel
 from nearbayes.gp.lbfgs import Minimum
 from nearbayes.gp.marginal import (
     Collapsed,
+    Factor,
     Model,
+    factored,
     maximised,
     negative_log_marginal,
     predicted,
     stacked,
 )
 
-__all__ = ["EmpiricalBayesGP", "Fitted", "Scaling", "fitted_many", "predict_many"]
+__all__ = ["EmpiricalBayesGP", "Fitted", "FittedMany", "Scaling", "fitted_many", "predict_many"]
 
 Array = NDArray[np.float64]
 ROWS_AT_ONCE, SMALLEST_SIZE = 2_048, 8
@@ -96,6 +98,66 @@ class Fitted:
     value: float
     steps: int
     inverse_hessian: Array
+
+
+@dataclass(frozen=True, eq=False)
+class FittedMany(Sequence[Fitted]):
+    """Fits of all draws of a chunk, in the arrays that programs give and take.
+
+    Attributes
+    ----------
+    logs, value, steps, inverse_hessian : array
+        As in `Fitted`, with a leading axis.
+    parts : list of Collapsed
+        Data of each draw.
+    data : Collapsed
+        The same with a leading axis, padded.
+    factors : Factor
+        What predictions are computed from.
+    """
+
+    logs: Array
+    value: Array
+    steps: Array
+    inverse_hessian: Array
+    parts: list[Collapsed]
+    data: Collapsed
+    factors: Factor
+
+    @classmethod
+    def of(
+        cls, fits: Sequence[Fitted], estimator: EmpiricalBayesGP, size: int | None = None
+    ) -> FittedMany:
+        """Put fits together, with their data padded to `size` rows."""
+        if isinstance(fits, FittedMany):
+            return fits
+        parts = [fit.data for fit in fits]
+        data, logs = stacked(parts, size), np.stack([fit.logs for fit in fits])
+        with computing_in(estimator.precision):
+            factors = factored(estimator.model, logs, data)
+        return cls(
+            logs,
+            np.array([fit.value for fit in fits]),
+            np.array([fit.steps for fit in fits]),
+            np.stack([fit.inverse_hessian for fit in fits]),
+            parts,
+            data,
+            factors,
+        )
+
+    def __len__(self) -> int:
+        return len(self.parts)
+
+    def __getitem__(self, place: Any) -> Any:
+        if not isinstance(place, int | np.integer):
+            return [self[each] for each in np.arange(len(self))[place].tolist()]
+        return Fitted(
+            self.logs[place],
+            self.parts[place],
+            float(self.value[place]),
+            int(self.steps[place]),
+            self.inverse_hessian[place],
+        )
 
 
 class EmpiricalBayesGP(RegressorMixin, BaseEstimator):  # type: ignore[misc]
@@ -265,19 +327,19 @@ def fitted_many(
     parts: list[Collapsed],
     size: int | None = None,
     before: Sequence[Fitted] | None = None,
-) -> list[Fitted]:
+) -> FittedMany:
     """Fit many data sets at once, from `starts` of shape (n_draws, n_starts, n_parameters).
 
     They are padded to `size` rows. Refits start from the fits `before`, and their tolerance is
     `SLACK` times as large.
     """
-    known = None if before is None else np.stack([fit.inverse_hessian for fit in before])
+    data = stacked(parts, size)
     with computing_in(estimator.precision):
-        found = maximised(
+        found, factors = maximised(
             estimator.model,
             starts,
-            stacked(parts, size),
-            known,
+            data,
+            None if before is None else np.stack([fit.inverse_hessian for fit in before]),
             max_steps=estimator.max_steps,
             tolerance=estimator.tolerance * (1.0 if before is None else SLACK),
         )
@@ -288,10 +350,7 @@ def fitted_many(
         "than floating-point numbers can tell, or noise_floor is too small for this precision; "
         "raise it.",
     )
-    return [
-        Fitted(logs, part, float(value), int(steps), curvature)
-        for part, logs, value, steps, curvature in zip(parts, *found, strict=True)
-    ]
+    return FittedMany(*found, parts, data, factors)
 
 
 def refuse_draws(bad: NDArray[np.bool_], message: str) -> None:
@@ -311,7 +370,7 @@ def one_error() -> Iterator[None]:
 
 def predict_many(
     estimator: EmpiricalBayesGP,
-    fits: list[Fitted],
+    fits: Sequence[Fitted],
     scaling: Scaling,
     x: Array,
     size: int | None = None,
@@ -320,16 +379,17 @@ def predict_many(
 
     `x` has shape (n_fits, n_rows, n_columns). Inputs and results are in the units of the user.
     """
-    data = stacked([fit.data for fit in fits], size)
-    logs = np.stack([fit.logs for fit in fits])
+    many = FittedMany.of(fits, estimator, size)
     means, variances = [], []
     for start in range(0, max(x.shape[1], 1), ROWS_AT_ONCE):
         rows = scaling.inputs(x[:, start : start + ROWS_AT_ONCE])
         n_rows = rows.shape[1]
-        spare = padded_size(n_rows, SMALLEST_SIZE) - n_rows
-        padded = np.pad(rows, ((0, 0), (0, spare), (0, 0)))
+        padded = np.zeros((len(rows), padded_size(n_rows, SMALLEST_SIZE), rows.shape[2]))
+        padded[:, :n_rows] = rows
         with computing_in(estimator.precision):
-            mean, variance, noise = predicted(estimator.model, logs, data, padded)
+            mean, variance, noise = predicted(
+                estimator.model, many.logs, many.factors, many.data.x, padded
+            )
         means.append(np.asarray(mean, dtype=np.float64)[:, :n_rows])
         variances.append(np.asarray(variance, dtype=np.float64)[:, :n_rows])
     mean = scaling.y_mean + scaling.y_sd * np.concatenate(means, axis=1)
