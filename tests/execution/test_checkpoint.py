@@ -130,7 +130,7 @@ class FullStore(FolderStore):
 
 def test_a_full_disk_does_not_stop_the_run_and_it_is_written_later(tmp_path, monkeypatch):
     store = FullStore(tmp_path)
-    kept = Checkpoint(store, "run", "item-{}".format)
+    kept = Checkpoint(store, b"run", "item-{}".format)
     with pytest.warns(CheckpointWarning, match="No space left on device"):
         kept.save(0, Done("zero", 1.0))
     kept.save(1, Done("one", 1.0))  # said once

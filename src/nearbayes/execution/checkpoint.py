@@ -11,7 +11,6 @@ on is written by `save`, which holds no code.
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 import time
@@ -21,7 +20,8 @@ from typing import Any, TypeVar
 
 from nearbayes.execution import saved_states
 from nearbayes.execution.executor import Done, Item, in_one_line
-from nearbayes.execution.saved_states import RUN, STATE, SavedStates
+from nearbayes.execution.keeping import PAUSE, Keeper
+from nearbayes.execution.saved_states import RUN, STATE, SavedStates, digest_of_run
 from nearbayes.execution.sealed import sealed, unsealed
 from nearbayes.execution.stores import FolderStore, Store, store_of
 from nearbayes.telling import warn
@@ -29,7 +29,6 @@ from nearbayes.telling import warn
 __all__ = ["Checkpoint", "CheckpointError", "CheckpointWarning", "made_once", "opened", "recorded"]
 
 Made = TypeVar("Made")
-PAUSE = 2  # times as long as a write took to fail, until the next is tried
 SHORT = 60  # letters of a value that is shown in a message
 
 
@@ -47,7 +46,7 @@ class Checkpoint:
     Parameters
     ----------
     store : Store
-    run : str
+    run : bytes
         Digest of all that decides the results.
     name_of : callable
         Name of the file of an item.
@@ -56,12 +55,13 @@ class Checkpoint:
     """
 
     def __init__(
-        self, store: Store, run: str, name_of: Callable[[Any], str], place: Any = None
+        self, store: Store, run: bytes, name_of: Callable[[Any], str], place: Any = None
     ) -> None:
-        self._store, self._run, self._name_of = store, run.encode(), name_of
+        self._store, self._run, self._name_of = store, run, name_of
         self._unsaved: dict[str, bytes] = {}
         self._again_at, self._warned = 0.0, False
-        self._there = store.names()  # once, as nobody else writes
+        self._there = store.names()  # once, as nobody else begins anything here
+        self._damaged: set[str] = set()
         self._old_states = frozenset(each for each in self._there if each.startswith(STATE))
         self._place = os.path.abspath(place) if isinstance(store, FolderStore) and place else place
 
@@ -72,6 +72,13 @@ class Checkpoint:
             return None
         every = saved_states.SAVED_EVERY
         return SavedStates(str(self._place), self._run, every, self._old_states)
+
+    @property
+    def keeper(self) -> Keeper | None:
+        """What workers write finished items with; after `load`, which finds damaged files."""
+        if self._place is None:
+            return None
+        return Keeper(str(self._place), self._run, self._name_of, frozenset(self._damaged))
 
     def load(self, items: Sequence[Item]) -> dict[Any, Done]:
         """Finished items; a file that is damaged counts as missing, with a warning."""
@@ -97,6 +104,7 @@ class Checkpoint:
         try:
             return unsealed(self._store.read(name) or b"", self._run, shared)
         except Exception as error:  # a pickle may raise anything
+            self._damaged.add(name)
             warn(
                 f"file {name!r} of the checkpoint cannot be read and is made again: "
                 f"{in_one_line(error)}",
@@ -105,13 +113,22 @@ class Checkpoint:
             return None
 
     def save(self, item: Item, done: Done) -> None:
-        """Write a finished item. If that fails, go on with a warning, and try again later."""
+        """Write a finished item. If that fails, go on with a warning, and try again later.
+
+        One that its worker has written is not written again, if it is found here, too.
+        """
         name = self._name_of(item)
-        self._write(name, done)
+        if not (done.kept and self._found(name)):
+            self._write(name, done)
         state = STATE + name
         if done.seconds >= saved_states.SAVED_EVERY or state in self._old_states:
             with suppress(OSError):  # it costs room, nothing else
                 self._store.delete(state)
+
+    def _found(self, name: str) -> bool:
+        with suppress(OSError):
+            return self._store.has(name)
+        return False
 
     def _write(self, name: str, value: Any, shared: Sequence[Any] = ()) -> None:
         try:
@@ -167,8 +184,7 @@ def opened(
     with store.held():
         asked = json.loads(json.dumps(_flat(parts)))
         _agree(store, place, asked)
-        run = hashlib.blake2b(json.dumps(asked, sort_keys=True).encode(), digest_size=16)
-        kept = Checkpoint(store, run.hexdigest(), name_of, place)
+        kept = Checkpoint(store, digest_of_run(asked), name_of, place)
         try:
             yield kept
         finally:

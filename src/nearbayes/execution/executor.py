@@ -68,10 +68,11 @@ Limits = Mapping[Any, Limit]
 
 @dataclass(frozen=True)
 class Done:
-    """The result of a task, and the seconds that it took in its process."""
+    """The result of a task, the seconds that it took in its process, and whether that wrote it."""
 
     value: Any
     seconds: float
+    kept: bool = False
 
 
 @dataclass(frozen=True)
@@ -124,8 +125,19 @@ class Gathered:
     interrupted: bool = False
 
 
+class Keeps(Protocol):
+    """What workers write finished tasks with; see `keeping`."""
+
+    def keep(self, item: Item, done: Done) -> bool:
+        """Write a finished item; whether that worked. Never fails."""
+
+
 class Kept(Protocol):
     """What was kept of finished tasks, by this run or an earlier one; see `checkpoint`."""
+
+    @property
+    def keeper(self) -> Keeps | None:
+        """What workers write with, once `load` was called; None where they write nothing."""
 
     def load(self, items: Sequence[Item]) -> dict[Any, Done]:
         """What there is of these items."""
@@ -183,6 +195,8 @@ def gather(
     weight = dict(zip(items, sizes or [1] * len(items), strict=True))
     found = Gathered({} if kept is None else kept.load(items))
     left = [item for item in items if item not in found.done]
+    keeper = None if kept is None else kept.keeper
+    asked = task if keeper is None else _Keeping(task, keeper)
     limits = {} if limit is None else {item: _times(limit, weight[item]) for item in left}
     estimate = seconds_per_item * len(left) / max(executor.workers, 1)
     clock = _Clock(moment_to_end(), max(executor.workers, 1))
@@ -193,7 +207,7 @@ def gather(
     ):
         advance(sum(weight[item] for item in found.done))
         try:
-            with closing(executor.run(task, shared, left, limits)) as outcomes:  # type: ignore[type-var]
+            with closing(executor.run(asked, shared, left, limits)) as outcomes:  # type: ignore[type-var]
                 for item, outcome in outcomes:
                     _note(found, item, outcome, on_error, kept)
                     advance(weight[item])
@@ -205,6 +219,19 @@ def gather(
             stop.shield()
             found.interrupted = True
     return found
+
+
+@dataclass(frozen=True)
+class _Keeping:
+    """A task whose results are written by the worker, before it begins another."""
+
+    task: Task
+    keeper: Keeps
+
+    def __call__(self, shared: Any, item: Item) -> Done:
+        started = time.perf_counter()
+        done = Done(self.task(shared, item), time.perf_counter() - started)
+        return replace(done, kept=self.keeper.keep(item, done))
 
 
 class _Clock:
@@ -247,6 +274,8 @@ def _note(
             raise outcome.exception()
         found.lost[item] = outcome
         return
+    if isinstance(outcome.value, Done):  # of a worker that may have kept it
+        outcome = outcome.value
     found.done[item] = outcome
     if kept is not None:
         kept.save(item, outcome)

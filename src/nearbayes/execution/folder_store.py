@@ -75,6 +75,10 @@ class FolderStore:
         except FileNotFoundError:
             return None
 
+    def has(self, name: str) -> bool:
+        """See `Store`."""
+        return (self.folder / name).is_file()
+
     def write(self, name: str, data: bytes) -> None:
         """See `Store`: a temporary file, forced to disk, then renamed."""
         handle, path = tempfile.mkstemp(prefix=UNFINISHED, dir=self.folder)

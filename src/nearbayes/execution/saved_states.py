@@ -7,6 +7,8 @@ goes wrong with a state costs time alone: the item is done from its beginning.
 
 from __future__ import annotations
 
+import hashlib
+import json
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -15,12 +17,24 @@ from typing import Any
 from nearbayes.execution.sealed import sealed, unsealed
 from nearbayes.execution.stores import Store, store_of
 
-__all__ = ["RUN", "STATE", "SavedState", "SavedStates"]
+__all__ = ["RUN", "STATE", "SavedState", "SavedStates", "digest_of_run", "is_of_run"]
 
 RUN = "run.json"  # says what a checkpoint is of
 STATE = "state-"  # how names of states begin
 SAVED_EVERY = 60.0  # seconds
 LEAST_PAUSE = 20  # times as long as writing the last state took
+
+
+def digest_of_run(parts: Any) -> bytes:
+    """Digest of all that decides the results of a run, as RUN has it."""
+    text = json.dumps(parts, sort_keys=True)
+    return hashlib.blake2b(text.encode(), digest_size=16).hexdigest().encode()
+
+
+def is_of_run(store: Store, run: bytes) -> bool:
+    """Whether a store is the checkpoint of a run, and not another folder of the same name."""
+    data = store.read(RUN)
+    return data is not None and digest_of_run(json.loads(data)) == run
 
 
 @dataclass(frozen=True)
@@ -73,7 +87,7 @@ class SavedState:
         if started < self._due:
             return
         try:
-            if self._store().read(RUN) is not None:
+            if is_of_run(self._store(), self._states.run):
                 data = sealed(value, self._states.run, self._shared)
                 self._store().write(self._name, data)
         except Exception:  # as above: the item is done all the same

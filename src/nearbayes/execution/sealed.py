@@ -8,19 +8,26 @@ from __future__ import annotations
 import hashlib
 import io
 import pickle
-from collections.abc import Sequence
+import sys
+from collections.abc import Container, Sequence
+from types import FunctionType
 from typing import Any
 
 import cloudpickle
 
-__all__ = ["sealed", "unsealed"]
+__all__ = ["names_of_script", "sealed", "unsealed"]
 
 MAGIC = b"nearbayes task 1\n"
 
 
-def sealed(value: Any, run: bytes, shared: Sequence[Any] = ()) -> bytes:
-    """Bytes of a value; `shared` are objects that are there when it is read, too."""
-    payload = _pickled(value, shared)
+def sealed(
+    value: Any, run: bytes, shared: Sequence[Any] = (), script: frozenset[str] = frozenset()
+) -> bytes:
+    """Bytes of a value; `shared` are objects that are there when it is read, too.
+
+    So are classes and functions of the script with the names in `script`; see `names_of_script`.
+    """
+    payload = _pickled(value, shared, script)
     return _header(payload, run) + payload
 
 
@@ -45,14 +52,30 @@ def _header(payload: bytes, run: bytes) -> bytes:
     return MAGIC + checksum.encode() + b"\n"
 
 
-def _pickled(value: Any, shared: Sequence[Any]) -> bytes:
+def names_of_script() -> frozenset[str]:
+    """Names of classes and functions of the script, for workers, which have copies of them."""
+    there = vars(sys.modules["__main__"])
+    return frozenset(name for name, each in there.items() if _is_of_script(each, {name}))
+
+
+def _is_of_script(value: Any, names: Container[str]) -> bool:
+    is_named = isinstance(value, type | FunctionType) and value.__qualname__ in names
+    return is_named and value.__module__ == "__main__"
+
+
+def _of_script(name: str) -> Any:
+    """A class or function of the script, by its name: the script that reads it is the same."""
+    return getattr(sys.modules["__main__"], name)
+
+
+def _pickled(value: Any, shared: Sequence[Any], script: frozenset[str]) -> bytes:
     """Classes of a script by their name, as the same script will load them, where that works."""
     file = io.BytesIO()
     try:
-        _Pickler(file, shared).dump(value)
+        _Pickler(file, shared, script).dump(value)
     except Exception:  # functions without a name, and what else cloudpickle is for
         file = io.BytesIO()
-        _CloudPickler(file, shared).dump(value)
+        _CloudPickler(file, shared, script).dump(value)
     return file.getvalue()
 
 
@@ -60,6 +83,7 @@ class _Naming:
     """Names shared objects by their places, and keeps the precision of arrays of JAX."""
 
     _places: dict[int, int]
+    _script: frozenset[str]
 
     def persistent_id(self, value: Any) -> int | None:
         return self._places.get(id(value))
@@ -67,6 +91,8 @@ class _Naming:
     def reducer_override(self, value: Any) -> Any:
         if type(value).__module__.startswith("jaxlib") and hasattr(value, "weak_type"):
             return _in_full_precision, value.__reduce__()[:2]
+        if _is_of_script(value, self._script):
+            return _of_script, (value.__qualname__,)
         others = getattr(super(), "reducer_override", None)  # cloudpickle has them
         return NotImplemented if others is None else others(value)
 
@@ -80,15 +106,15 @@ def _in_full_precision(make: Any, arguments: Any) -> Any:
 
 
 class _Pickler(_Naming, pickle.Pickler):
-    def __init__(self, file: io.BytesIO, shared: Sequence[Any]) -> None:
+    def __init__(self, file: io.BytesIO, shared: Sequence[Any], script: frozenset[str]) -> None:
         super().__init__(file, protocol=5)
-        self._places = {id(each): place for place, each in enumerate(shared)}
+        self._places, self._script = {id(each): k for k, each in enumerate(shared)}, script
 
 
 class _CloudPickler(_Naming, cloudpickle.Pickler):  # type: ignore[misc]
-    def __init__(self, file: io.BytesIO, shared: Sequence[Any]) -> None:
+    def __init__(self, file: io.BytesIO, shared: Sequence[Any], script: frozenset[str]) -> None:
         super().__init__(file, protocol=5)
-        self._places = {id(each): place for place, each in enumerate(shared)}
+        self._places, self._script = {id(each): k for k, each in enumerate(shared)}, script
 
 
 class _Unpickler(pickle.Unpickler):

@@ -1,0 +1,75 @@
+"""Keeping: a worker writes what it has finished before it begins anything else.
+
+What is on its way to the asking process when that is killed is then not lost. Where a worker cannot
+reach the place of the checkpoint (a folder of another machine), the asking process writes.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from nearbayes.execution.executor import Done, Item
+from nearbayes.execution.saved_states import is_of_run
+from nearbayes.execution.sealed import names_of_script, sealed
+from nearbayes.execution.stores import Store, store_of
+
+__all__ = ["Keeper"]
+
+PAUSE = 2  # times as long as a write took to fail, until the next is tried
+_stores: dict[tuple[str, bytes], Store | None] = {}  # of this process, those of other runs as None
+_again_at: dict[str, float] = {}  # moments, by place
+
+
+@dataclass(frozen=True)
+class Keeper:
+    """Writes finished items from the worker that did them; small, as it travels with every run.
+
+    Attributes
+    ----------
+    place : str
+        Where the checkpoint is, as workers find it.
+    run : bytes
+        Digest of all that decides the results.
+    name_of : callable
+        Name of the file of an item.
+    damaged : frozenset of str
+        Names of files that are there, but are to be written anew.
+    script : frozenset of str
+        Names of classes and functions of the script that asks.
+    """
+
+    place: str
+    run: bytes
+    name_of: Callable[[Any], str]
+    damaged: frozenset[str]
+    script: frozenset[str] = field(default_factory=names_of_script)
+
+    def keep(self, item: Item, done: Done) -> bool:
+        """Write a finished item; whether that worked. Never fails."""
+        started = time.monotonic()
+        if started < _again_at.get(self.place, 0.0):
+            return False
+        try:
+            store = self._store()
+            if store is None:
+                return False
+            name = self.name_of(item)
+            # a worker whose asking process was killed may have been at the same item
+            if name in self.damaged or not store.has(name):
+                store.write(name, sealed(done, self.run, script=self.script))
+        except Exception:  # of a pickle, a disk or a network: the asking process tries, and warns
+            now = time.monotonic()
+            _again_at[self.place] = now + PAUSE * (now - started)
+            return False
+        return True
+
+    def _store(self) -> Store | None:
+        """The store, if it is that of this run: a folder of another machine is not."""
+        key = (self.place, self.run)
+        if key not in _stores:
+            store = store_of(self.place)
+            _stores[key] = store if is_of_run(store, self.run) else None
+        return _stores[key]
