@@ -49,6 +49,36 @@ def test_urn_follows_counts(seed):
     assert np.var(shares) == pytest.approx(variance, rel=4 * np.sqrt(3 / 4000))
 
 
+def blocks_of_three(x, size):
+    """How often each row is in a block of three, as one number."""
+    counts = (np.asarray(x)[:, :, None] == np.arange(size)).sum(axis=1)
+    return np.bincount(counts @ 4 ** np.arange(size), minlength=4**size) / len(x)
+
+
+@pytest.mark.parametrize("weight", [None, [1.0, 2.5, 0.5, 4.0]])
+def test_an_urn_for_many_draws_has_the_law_of_one_for_each(weight):
+    data, rng = data_of(np.arange(4.0)[:, None], weight), np.random.default_rng(11)
+    many = Urn().sample_for_draws(data, 3, 40_000, rng).positions
+    each = [Urn().sample(data, 3, rng).positions for _ in range(10_000)]
+    one, other = blocks_of_three(many, 4), blocks_of_three(each, 4)
+    error = np.sqrt(other * (1 - other) * (1 / 10_000 + 1 / 40_000)) + 1e-4
+    assert (np.abs(one - other) < 4.5 * error).all()
+    for place in range(3):  # any row of a block has the law of the first
+        share = np.bincount(many[:, place], minlength=4) / len(many)
+        expected = data.row_counts() / data.size
+        assert (np.abs(share - expected) < 4.5 * np.sqrt(expected / len(many))).all()
+
+
+def test_an_urn_for_many_draws_gives_no_row_that_was_never_seen(monkeypatch):
+    pool = Pool(np.full((5, 1), -1.0)).prepare(data_of(np.arange(3.0)[:, None]))
+    monkeypatch.setattr("nearbayes.core.inputs.MOST_BALLS", 40)  # in parts of two draws
+    x = Urn().sample_for_draws(pool, 20, 101, np.random.default_rng(0))
+    assert len(x) == 101
+    assert [len(each) for each in x] == [20] * 101
+    assert {float(value) for each in x for value in each.values.ravel()} == {0.0, 1.0, 2.0}
+    assert len(x[3:5]) == 2
+
+
 def test_urn_draws_imputed_rows_again(seed):
     data = data_of(X)
     block = Block(Rows.repeated(data.table, np.array([10_000] + [0] * 9)), np.zeros(10_000), 10_010)

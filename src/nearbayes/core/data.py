@@ -20,7 +20,18 @@ from numpy.typing import ArrayLike, NDArray
 
 from nearbayes.tables.table import Table, as_table, is_mapped, n_rows, stack, take
 
-__all__ = ["Block", "Blocks", "Counts", "Data", "Repeated", "Rows", "as_data", "finite", "parts_of"]
+__all__ = [
+    "Block",
+    "Blocks",
+    "Counts",
+    "Data",
+    "Repeated",
+    "Rows",
+    "RowsOfDraws",
+    "as_data",
+    "finite",
+    "parts_of",
+]
 
 Counts = Literal[False, "labels", "means"]
 Item = TypeVar("Item")
@@ -143,6 +154,36 @@ class Rows:
         if self.table is None:
             return Rows.without_inputs(min(size, self.size))
         index = np.unique(self.positions[:size])
+        return Rows(self.table, index, None, len(index))
+
+
+@dataclass(frozen=True, eq=False)
+class RowsOfDraws(Sequence[Rows]):
+    """Input rows of one block of every draw of a chunk, all from one table, in one array.
+
+    Attributes
+    ----------
+    table : table
+    positions : array of shape (n_draws, size)
+        Position in `table` of each row.
+
+    Examples
+    --------
+    >>> x = RowsOfDraws(np.array([[0.0], [1.0]]), np.array([[1, 0, 1], [0, 0, 0]]))
+    >>> len(x), x[0].values.ravel().tolist()
+    (2, [1.0, 0.0, 1.0])
+    """
+
+    table: Table
+    positions: NDArray[np.integer[Any]]
+
+    def __len__(self) -> int:
+        return len(self.positions)
+
+    def __getitem__(self, place: Any) -> Any:
+        if isinstance(place, slice):
+            return RowsOfDraws(self.table, self.positions[place])
+        index = self.positions[place].astype(np.intp)
         return Rows(self.table, index, None, len(index))
 
 

@@ -10,7 +10,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from nearbayes.core.data import Data, Rows
+from nearbayes.core.data import Data, Rows, RowsOfDraws
 from nearbayes.core.protocols import Inputs, Rng
 from nearbayes.tables.table import (
     Table,
@@ -23,6 +23,9 @@ from nearbayes.tables.table import (
 )
 
 __all__ = ["KDE", "Callable", "Pool", "Uniform", "Urn", "as_inputs"]
+
+Array = NDArray[np.float64]
+MOST_BALLS = 2_000_000  # that are drawn at a time
 
 
 @dataclass(frozen=True)
@@ -49,6 +52,39 @@ class Urn:
         """Draw `size` past input rows."""
         balls = rng.standard_gamma(data.row_counts())
         return Rows.repeated(data.table, rng.multinomial(size, balls / balls.sum()))
+
+    def sample_for_draws(self, data: Data, size: int, n_draws: int, rng: Rng) -> RowsOfDraws:
+        """Draw `size` past input rows for each of many draws that have the same data.
+
+        Rows come one by one and in random order, for many draws at once: row i is an old one or a
+        copy of one of the i rows before it. This is faster than a Dirichlet distribution per draw.
+        """
+        counts, at_once = data.row_counts(), max(1, MOST_BALLS // size)
+        parts = [
+            _one_by_one(counts, size, min(at_once, n_draws - first), rng)
+            for first in range(0, n_draws, at_once)
+        ]
+        return RowsOfDraws(data.table, parts[0] if len(parts) == 1 else np.concatenate(parts))
+
+
+def _one_by_one(counts: Array, size: int, n_draws: int, rng: Rng) -> NDArray[np.int32]:
+    """Rows that an urn gives to every draw, shape (n_draws, size)."""
+    total, old = counts.sum(), len(counts)
+    balls = rng.random((size, n_draws)) * (total + np.arange(size))[:, None]
+    places = _rows_of_balls(balls, counts, total) * n_draws + np.arange(n_draws)
+    rows = np.zeros((old + size, n_draws), dtype=np.int32)
+    rows[:old] = np.arange(old)[:, None]
+    for i, chosen in enumerate(places, start=old):
+        rows[i] = rows.reshape(-1)[chosen]
+    return rows[old:].T
+
+
+def _rows_of_balls(balls: Array, counts: Array, total: float) -> NDArray[np.intp]:
+    """Number of the row that a ball is: the old rows by their counts, then one ball per new row."""
+    if (counts == 1).all():
+        return balls.astype(np.intp)
+    old = np.minimum(np.searchsorted(np.cumsum(counts), balls, side="right"), len(counts) - 1)
+    return np.where(balls < total, old, len(counts) + (balls - total).astype(np.intp))
 
 
 @dataclass(frozen=True)

@@ -26,6 +26,7 @@ __all__ = ["Bootstrap", "Ensemble", "Martingale", "ParametricBootstrap", "Path",
 
 FirstFits = Callable[[State], Models]
 Outcomes = Sequence[NDArray[Any]] | NDArray[Any]
+MANY = 64  # draws of a chunk, from which on inputs are sampled for all of them at once
 NOT_FINITE = "the model's predictions or samples contain NaN or infinity."
 
 
@@ -149,10 +150,18 @@ def imputed(
     x: Sequence[Rows]
     if inputs is None:
         x = Repeated(Rows.without_inputs(size), len(streams))
+    elif _all_at_once(algorithm, inputs, state.data):
+        x = inputs.sample_for_draws(state.data[0], size, len(streams), streams.chunk)  # type: ignore[attr-defined]
     else:
         pairs = zip(state.data, streams, strict=True)
         x = [inputs.sample(each, size, rng) for each, rng in pairs]
     return Blocks(x, sampled(algorithm, state, x, streams), total)
+
+
+def _all_at_once(algorithm: ChunkAlgorithm, inputs: Inputs, data: Sequence[Data]) -> bool:
+    """Whether the inputs of all draws come from one generator, as many have the same data."""
+    alike = isinstance(data, Repeated) and not algorithm.traits.keeps_rows
+    return alike and len(data) >= MANY and hasattr(inputs, "sample_for_draws")
 
 
 def sampled(

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from nearbayes.core.data import Blocks, Data, Repeated, Rows
+from nearbayes.core.data import Blocks, Data, Repeated, Rows, RowsOfDraws
 from nearbayes.core.protocols import ChunkAlgorithm, DrawsFailedError, Rng, Traits
 from nearbayes.core.schedule import Schedule, is_whole, usual_schedule
 from nearbayes.core.seeds import Streams
@@ -274,17 +274,26 @@ class GradientMartingale(ChunkAlgorithm):
             self._density(data), self.information, self.gradient, self.refresh
         )
         rows, before = self._rows(data), new.total - new.size
-        natural = self.gradient == "natural"
-        n_draws, size = models.shape
-        walk = walking.Walk(models, np.zeros((n_draws, size, size) if natural else (n_draws, 0, 0)))
         places = _shuffled(new.x, streams.chunk)
+        theta, matrix = models, self._matrix(data, rows, models, keys)
         for first in range(0, n_steps, PIECE):
             taken = min(PIECE, n_steps - first)
             table, index = _inputs(new.x, places, slice(first, first + taken))
             steps = np.zeros(PIECE)
             steps[:taken] = sizes(self.step_size, before + first, taken)
-            walk = program(walk, keys, rows, table, index, steps, first, taken)
-        return np.asarray(walk.theta)
+            theta = program(theta, matrix, keys, rows, table, index, steps, first, taken)
+        return np.asarray(theta)
+
+    def _matrix(self, data: Data, rows: Any, models: Array, keys: Keys) -> Any:
+        """The matrix P of a block for every draw; computed once where all draws are alike."""
+        if self.gradient == "plain" or self.refresh == "row":
+            return np.zeros((len(models), 0, 0))
+        program = _jax("walking").inverse_program(self._density(data), self.information)
+        if (models == models[0]).all():  # as at the first fit
+            return np.repeat(
+                np.asarray(program(models[:1], rows, keys[:1], 0)), len(models), axis=0
+            )
+        return program(models, rows, keys, 0)
 
     def _finished(
         self, data: Data, models: Array, keys: Keys, total: float, streams: Streams
@@ -359,32 +368,34 @@ def _values(table: Table | None, n_rows: int) -> Array:
     return np.zeros((n_rows, 0)) if table is None else numeric_values(table, "GradientMartingale")
 
 
-def _shuffled(x: Sequence[Rows], rng: Rng) -> NDArray[np.intp] | None:
+def _shuffled(x: Sequence[Rows], rng: Rng) -> NDArray[np.integer[Any]] | None:
     """Which input row each draw takes at each step; rows of a block come in random order.
 
-    An urn gives its rows sorted, and the first steps are the largest.
+    Rows of a single draw come sorted from an urn, and the first steps are the largest.
     """
+    if isinstance(x, RowsOfDraws):
+        return x.positions
     if x[0].table is None:
         return None
     return rng.permuted(np.stack([rows.positions for rows in x]), axis=1)
 
 
 def _inputs(
-    x: Sequence[Rows], places: NDArray[np.intp] | None, piece: slice
+    x: Sequence[Rows], places: NDArray[np.integer[Any]] | None, piece: slice
 ) -> tuple[Array, NDArray[np.int32]]:
-    """A table of input rows, and which of them each draw takes at the steps of a piece."""
-    index = np.zeros((len(x), PIECE), dtype=np.int32)
+    """A table of input rows, and which of them the draws take at each step of a piece."""
+    index = np.zeros((PIECE, len(x)), dtype=np.int32)
     if places is None:
         return np.zeros((1, 0)), index
     chosen = places[:, piece]
     taken = chosen.shape[1]
-    if all(rows.table is x[0].table for rows in x):
-        index[:, :taken] = chosen
+    if isinstance(x, RowsOfDraws) or all(rows.table is x[0].table for rows in x):
+        index[:taken] = chosen.T
         return _values(x[0].table, 0), index
     tables = [_values(rows.table, 0)[each] for rows, each in zip(x, chosen, strict=True)]
     stacked = np.zeros((len(x) * PIECE, tables[0].shape[1]))
-    index[:, :taken] = np.arange(len(x))[:, None] * PIECE + np.arange(taken)
-    stacked[index[:, :taken].ravel()] = np.concatenate(tables)
+    index[:taken] = np.arange(len(x)) * PIECE + np.arange(taken)[:, None]
+    stacked[index[:taken].T.ravel()] = np.concatenate(tables)
     return stacked, index
 
 

@@ -26,11 +26,10 @@ from nearbayes.tables.table import numeric_values
 __all__ = ["Information", "InformationKind", "RowsOfInformation", "rows_of_information"]
 
 InformationKind = Literal["hessian", "scores", "empirical"]
-PIECE = 32  # rows that are taken at once
 
 
 class RowsOfInformation(NamedTuple):
-    """Rows that information is averaged over: x, y and weight, in pieces of `PIECE` rows."""
+    """Rows that information is averaged over: x, y and weight."""
 
     x: Any
     y: Any
@@ -55,19 +54,19 @@ class Information:
         """Information of every draw, shape (n_draws, size, size)."""
         if callable(self.kind) and not self.density.inputs:
             return jax.vmap(self._given)(thetas)
-        one = jax.vmap(jax.vmap(self._at_row, in_axes=(None, 0, 0, 0)), in_axes=(0, None, None, 0))
-        total = jnp.sum(rows.weight)
+        # draws last: a sum over rows, one by one, is fastest if it runs over all draws at once
+        of_row = jax.vmap(self._at_row, in_axes=(0, None, None, 0), out_axes=-1)
 
-        def added(sums: Any, piece: Any) -> tuple[Any, None]:
-            (x, y, weight), number = piece
-            row_keys = jax.vmap(lambda key: _many(key, number, len(weight)))(keys)
-            each = one(thetas, x, y, row_keys)
-            return sums + jnp.einsum("krab,r->kab", each, weight), None
+        def added(sums: Any, row: Any) -> tuple[Any, None]:
+            (x, y, weight), number = row
+            row_keys = jax.vmap(lambda key: jax.random.fold_in(key, number))(keys)
+            return sums + weight * of_row(thetas, x, y, row_keys), None
 
         size = self.density.structure.size
-        start = jnp.zeros((len(thetas), size, size))
-        pieces = (tuple(rows), jnp.arange(len(rows.weight)))
-        return jax.lax.scan(added, start, pieces)[0] / total
+        start = jnp.zeros((size, size, len(thetas)))
+        numbered = (tuple(rows), jnp.arange(len(rows.weight)))
+        total = jax.lax.scan(added, start, numbered)[0]
+        return jnp.moveaxis(total, -1, 0) / jnp.sum(rows.weight)
 
     def _given(self, theta: Any, *x: Any) -> Any:
         size = self.density.structure.size
@@ -84,11 +83,6 @@ class Information:
             return density.curvature(theta, x, y)
         score = density.score(theta, x, y)
         return jnp.outer(score, score)
-
-
-def _many(key: Any, number: Any, size: int) -> Any:
-    """Keys of the rows of a piece."""
-    return jax.random.split(jax.random.fold_in(key, number), size)
 
 
 def rows_of_information(
@@ -108,14 +102,8 @@ def rows_of_information(
     else:
         index, weight = _spread(data.counts, n_samples, once=callable(kind))
     x = numeric_values(data.x, "GradientMartingale") if inputs else np.zeros((n_rows, 0))
-    spare = -len(index) % PIECE
-    index, weight = (
-        np.append(index, np.repeat(index[:1], spare)),
-        np.append(weight, np.zeros(spare)),
-    )
     parts = (np.asarray(x)[index], np.asarray(data.y, dtype=np.float64)[index], weight)
-    n_pieces = len(index) // PIECE
-    return RowsOfInformation(*(part.reshape(n_pieces, PIECE, *part.shape[1:]) for part in parts))
+    return RowsOfInformation(*parts)
 
 
 def _spread(counts: Any, n_samples: int, once: bool) -> tuple[Any, Any]:

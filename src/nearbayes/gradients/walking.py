@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import lru_cache
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 import jax
 import jax.numpy as jnp
@@ -25,9 +25,9 @@ from nearbayes.gradients.information import Information, InformationKind, RowsOf
 __all__ = [
     "Gradient",
     "Refresh",
-    "Walk",
     "finishing_program",
     "information_program",
+    "inverse_program",
     "prediction_program",
     "sampling_program",
     "walking_program",
@@ -35,14 +35,8 @@ __all__ = [
 
 Gradient = Literal["natural", "plain"]
 Refresh = Literal["block", "row"]
+SMALL = 16  # parameters
 OF_INFORMATION, OF_FINISH = 2**31 - 1, 2**31 - 2  # numbers of keys that no row has
-
-
-class Walk(NamedTuple):
-    """Where the draws of a chunk are: parameters, and the matrix P (empty for plain gradients)."""
-
-    theta: Any
-    matrix: Any
 
 
 @lru_cache(maxsize=32)
@@ -54,20 +48,23 @@ def walking_program(
 ) -> Any:
     """Program that takes every draw along some rows of its block.
 
-    ``(walk, keys, rows, table, places, sizes, first, n_steps) -> walk``: `table` holds input rows,
-    `places` (n_draws, most_steps) which of them each draw takes, `sizes` (most_steps,) the sizes of
-    the steps, `first` the number of the first row in the block.
+    ``(theta, matrix, keys, rows, table, places, sizes, first, n_steps) -> theta``: `matrix` is P of
+    the block, where it is not computed for every row, `table` holds input rows, `places`
+    (most_steps, n_draws) which of them each draw takes, `sizes` (most_steps,) the sizes of the
+    steps, `first` the number of the first row in the block.
     """
-    information = Information(density, kind)
+    renewed = _inverse_information(Information(density, kind))
 
     def one(theta: Any, x: Any, key: Any, number: Any) -> Any:
         y = density.sample(theta, x, jax.random.fold_in(key, number))
         return density.score(theta, x, y)
 
-    scores = jax.vmap(one, in_axes=(0, 0, 0, None))
+    # draws last, as all are multiplied at once
+    scores = jax.vmap(one, in_axes=(-1, 0, 0, None), out_axes=-1)
 
     def program(
-        walk: Walk,
+        theta: Any,
+        matrix: Any,
         keys: Any,
         rows: RowsOfInformation,
         table: Any,
@@ -75,26 +72,40 @@ def walking_program(
         sizes: Any,
         first: Any,
         n_steps: Any,
-    ) -> Walk:
-        def renewed(walk: Walk, number: Any) -> Any:
-            numbered = jax.vmap(jax.random.fold_in, in_axes=(0, None))(keys, OF_INFORMATION)
-            numbered = jax.vmap(jax.random.fold_in, in_axes=(0, None))(numbered, number)
-            return _inverse(information.of_draws(walk.theta, rows, numbered))
+    ) -> Any:
+        of_block = jnp.moveaxis(matrix, 0, -1)
 
-        def step(k: Any, walk: Walk) -> Walk:
-            number, matrix = first + k, walk.matrix
+        def step(k: Any, theta: Any) -> Any:
+            number = first + k
+            move = scores(theta, table[places[k]], keys, number)
             if gradient == "natural":
-                due = (number == 0) | (refresh == "row")
-                matrix = jax.lax.cond(due, renewed, lambda walk, _: walk.matrix, walk, number)
-            move = scores(walk.theta, table[places[:, k]], keys, number)
-            if gradient == "natural":  # one loop over all draws, faster than many small products
-                move = jnp.sum(matrix * move[:, None, :], axis=-1)
-            return Walk(walk.theta + sizes[k] * move, matrix)
+                by = of_block
+                if refresh == "row":
+                    by = jnp.moveaxis(renewed(theta.T, rows, keys, number), 0, -1)
+                move = _products(by, move)
+            return theta + sizes[k] * move
 
-        end: Walk = jax.lax.fori_loop(0, n_steps, step, walk)
-        return end
+        return jax.lax.fori_loop(0, n_steps, step, theta.T).T
 
     return compiled(program)
+
+
+@lru_cache(maxsize=32)
+def inverse_program(density: Density, kind: InformationKind | Callable[..., Any]) -> Any:
+    """Program ``(theta, rows, keys, number) -> P``, shape (n_draws, size, size).
+
+    `number` is that of the row that the information is simulated anew for.
+    """
+    return compiled(_inverse_information(Information(density, kind)))
+
+
+def _inverse_information(information: Information) -> Callable[..., Any]:
+    def inverse(theta: Any, rows: RowsOfInformation, keys: Any, number: Any) -> Any:
+        numbered = jax.vmap(jax.random.fold_in, in_axes=(0, None))(keys, OF_INFORMATION)
+        numbered = jax.vmap(jax.random.fold_in, in_axes=(0, None))(numbered, number)
+        return _inverse(information.of_draws(theta, rows, numbered))
+
+    return inverse
 
 
 @lru_cache(maxsize=32)
@@ -141,6 +152,14 @@ def prediction_program(density: Density, function: Callable[[Any, Any], Any]) ->
 
     rows = jax.vmap(one, in_axes=(None, 0))
     return compiled(lambda thetas, x: jax.lax.map(lambda theta: rows(theta, x), thetas))
+
+
+def _products(matrices: Any, vectors: Any) -> Any:
+    """Matrices times vectors, draws last; small ones column by column, which is one fast loop."""
+    size = len(vectors)
+    if size > SMALL:
+        return jnp.sum(matrices * vectors, axis=1)
+    return sum(matrices[:, column] * vectors[column] for column in range(size))
 
 
 def _inverse(matrices: Any) -> Any:
