@@ -70,6 +70,24 @@ def test_a_file_is_written_once_and_results_are_those_of_the_task(tmp_path, exec
     }
 
 
+class Repeating(SerialExecutor):
+    """An executor that loses its results with their workers, and does everything again."""
+
+    def run(self, task, shared, items, limits):
+        work = Work(task, shared)
+        for item in items:
+            work.outcome(item)
+        yield from super().run(task, shared, items, limits)
+
+
+def test_a_result_that_was_lost_on_the_way_is_not_made_again(tmp_path):
+    calls = []
+    with kept_in(tmp_path / "run") as kept:
+        found = gather(Repeating(), lambda _, k: calls.append(k) or k, 0, [1, 2], kept=kept)
+    assert calls == [1, 2]
+    assert {item: done.value for item, done in found.done.items()} == {1: 1, 2: 2}
+
+
 def test_a_worker_that_finds_another_run_or_none_writes_nothing(tmp_path):
     with kept_in(tmp_path / "run") as kept:
         keeper = kept.keeper

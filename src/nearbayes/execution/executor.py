@@ -126,7 +126,10 @@ class Gathered:
 
 
 class Keeps(Protocol):
-    """What workers write finished tasks with; see `keeping`."""
+    """What workers read and write finished tasks with; see `keeping`."""
+
+    def found(self, item: Item) -> Done | None:
+        """A task that was finished in the meantime, if it is known. Never fails."""
 
     def keep(self, item: Item, done: Done) -> bool:
         """Write a finished item; whether that worked. Never fails."""
@@ -223,12 +226,18 @@ def gather(
 
 @dataclass(frozen=True)
 class _Keeping:
-    """A task whose results are written by the worker, before it begins another."""
+    """A task whose results are written by the worker, before it begins another.
+
+    A cluster does a task again whose result was lost with its worker; what was written is not lost.
+    """
 
     task: Task
     keeper: Keeps
 
     def __call__(self, shared: Any, item: Item) -> Done:
+        found = self.keeper.found(item)
+        if found is not None:
+            return replace(found, kept=True)
         started = time.perf_counter()
         done = Done(self.task(shared, item), time.perf_counter() - started)
         return replace(done, kept=self.keeper.keep(item, done))

@@ -1,6 +1,7 @@
 """Keeping: a worker writes what it has finished before it begins anything else.
 
-What is on its way to the asking process when that is killed is then not lost. Where a worker cannot
+What is on its way to the asking process when that is killed is then not lost, nor what a cluster
+loses with a worker that had a finished result. Where a worker cannot
 reach the place of the checkpoint (a folder of another machine), the asking process writes.
 """
 
@@ -13,7 +14,7 @@ from typing import Any
 
 from nearbayes.execution.executor import Done, Item
 from nearbayes.execution.saved_states import is_of_run
-from nearbayes.execution.sealed import names_of_script, sealed
+from nearbayes.execution.sealed import names_of_script, sealed, unsealed
 from nearbayes.execution.stores import Store, store_of
 
 __all__ = ["Keeper"]
@@ -46,6 +47,17 @@ class Keeper:
     name_of: Callable[[Any], str]
     damaged: frozenset[str]
     script: frozenset[str] = field(default_factory=names_of_script)
+
+    def found(self, item: Item) -> Done | None:
+        """A finished item that another worker has written since the run began. Never fails."""
+        try:
+            store, name = self._store(), self.name_of(item)
+            if store is None or name in self.damaged or not store.has(name):
+                return None
+            done = unsealed(store.read(name) or b"", self.run)
+        except Exception:  # as in `keep`: the item is done, then
+            return None
+        return done if isinstance(done, Done) else None
 
     def keep(self, item: Item, done: Done) -> bool:
         """Write a finished item; whether that worked. Never fails."""
