@@ -43,7 +43,7 @@ def test_the_report_has_it(made, tmp_path, capsys):
     verdict = ModelFile.read(made[1]).diagnosis["verdict"]
     assert run(["report", str(made[1]), "-o", str(tmp_path / "page.html"), "--quiet"]) == 0
     page = (tmp_path / "page.html").read_text()
-    assert "Can the intervals be trusted?" in page
+    assert "Can its intervals be trusted?" in page
     assert verdict[:40] in page
     assert page.count('<svg class="small"') >= 6
 

@@ -46,7 +46,7 @@ def noise_line(case: Case) -> Line:
         return _class_line(case, rng)
     found = [_ranked(case, fold, rng) for fold in case.folds]
     ranks = np.concatenate([each[0] for each in found])
-    causes = np.concatenate([each[1] for each in found])
+    causes, names = np.concatenate([each[1] for each in found]), found[0][2]
     inside = np.mean(np.abs(2 * ranks - 1) <= 0.9)
     error = float(np.sqrt(0.09 / ranks.size))
     details = {"ranks": ranks}
@@ -54,7 +54,7 @@ def noise_line(case: Case) -> Line:
         f"Among the rows of the fit, held out in turn, {inside:.0%} of outcomes are in the ranges "
         "that should hold 90 %."
     )
-    faults = _faults(ranks, causes)
+    faults = _faults(ranks, causes, names)
     if faults:
         advice = "Try noise='heteroscedastic', 'residual' or the distribution that outcomes have."
         said = f"{words} {' '.join(faults)}"
@@ -62,28 +62,45 @@ def noise_line(case: Case) -> Line:
     return Line(NAME, "good", words, "", float(inside), error, UNIT, details)
 
 
-def _faults(ranks: Array, causes: Array) -> list[str]:
-    """What is wrong with ranks, shape (n, n_columns), given what they may depend on."""
+def _faults(ranks: Array, causes: Array, names: list[str]) -> list[str]:
+    """What is wrong with ranks, shape (n, n_columns), given what they may depend on, by name."""
     found = []
     tests = ranks.shape[1] * (1 + causes.shape[1])
     if any(_differs(column, SURE / tests) for column in ranks.T):
         found.append("Real outcomes have another distribution around the prediction.")
     far = np.abs(2 * ranks - 1)
     slopes = [
-        stats.spearmanr(cause, column)
-        for cause in causes.T
+        (stats.spearmanr(cause, column), name, cause, column)
+        for name, cause in zip(names, causes.T, strict=True)
         for column in far.T
         if np.ptp(cause) > 0 and np.ptp(column) > 0
     ]
-    strongest = min(slopes, key=lambda each: each.pvalue, default=None)
-    if strongest is None or strongest.pvalue * tests >= SURE:
+    strongest = min(slopes, key=lambda each: each[0].pvalue, default=None)
+    if strongest is None or strongest[0].pvalue * tests >= SURE:
         return found
-    if abs(strongest.statistic) > LARGEST_SLOPE:
+    slope, *where = strongest
+    if abs(slope.statistic) > LARGEST_SLOPE:
         found.append(
             "Real outcomes are noisier at some rows than at others; the model takes their noise to "
-            "be the same everywhere."
+            f"be the same everywhere. {_where(*where)}"
         )
     return found
+
+
+def _where(name: str, cause: Array, far: Array) -> str:
+    """Shares of outcomes in ranges for 90 %, at the rows with the lowest and highest values.
+
+    Examples
+    --------
+    >>> _where("prediction", np.arange(6.0), np.array([0.1, 0.5, 0.2, 0.3, 0.95, 0.5]))
+    'In the third of the rows with the lowest prediction 100% are in them, with the highest 50%.'
+    """
+    lowest, highest = np.quantile(cause, [1 / 3, 2 / 3])
+    low, high = (np.mean(far[part] <= 0.9) for part in (cause <= lowest, cause >= highest))
+    return (
+        f"In the third of the rows with the lowest {name} {low:.0%} are in them, with the highest "
+        f"{high:.0%}."
+    )
 
 
 def _differs(ranks: Array, sure: float) -> bool:
@@ -105,14 +122,17 @@ def _differs(ranks: Array, sure: float) -> bool:
     return bool(stats.chi2.sf(statistic, N_MOMENTS) < sure and gap > LARGEST_GAP)
 
 
-def _ranked(case: Case, fold: HeldOutFold, rng: Any) -> tuple[Array, Array]:
+def _ranked(case: Case, fold: HeldOutFold, rng: Any) -> tuple[Array, Array, list[str]]:
     """Ranks of held-out outcomes among imputed ones, in (0, 1), and what they may depend on."""
     samples, x = _imputed(case, fold, rng)
     y = case.outcomes[fold.rows[fold.few]]
     values = samples.reshape(len(y), N_SAMPLES, -1)
     below, ties = (values < y[:, None]).sum(axis=1), (values == y[:, None]).sum(axis=1)
     ranks = (below + rng.random(y.shape) * (ties + 1)) / (N_SAMPLES + 1)
-    return ranks, np.concatenate([fold.whole[fold.few], _numbers(x)], axis=1)
+    numbers, names = _numbers(x)
+    predicted = fold.whole[fold.few]
+    causes = np.concatenate([predicted, numbers], axis=1)
+    return ranks, causes, ["prediction"] * predicted.shape[1] + names
 
 
 def _imputed(case: Case, fold: HeldOutFold, rng: Any) -> tuple[Any, Table]:
@@ -123,18 +143,23 @@ def _imputed(case: Case, fold: HeldOutFold, rng: Any) -> tuple[Any, Table]:
     return samples.reshape(n, N_SAMPLES, *samples.shape[1:]), x
 
 
-def _numbers(x: Table) -> Array:
-    """The first columns of numbers in a table, without missing values; none for other tables."""
+def _numbers(x: Table) -> tuple[Array, list[str]]:
+    """The first columns of numbers in a table, without missing values, and what they are called.
+
+    There are none in texts and sparse matrices.
+    """
     frame = getattr(x, "to_numpy", None)
     raw = x if frame is None else frame()
-    columns = []
+    columns, names = [], []
+    known = [f"“{name}”" for name in getattr(x, "columns", ())]
     for place in range(min(x.shape[1], MOST_COLUMNS)):
         try:
             column = np.asarray(np.asarray(raw)[:, place], dtype=np.float64)
         except (TypeError, ValueError, IndexError):  # text, or a sparse matrix
             continue
         columns.append(np.nan_to_num(column))
-    return np.stack(columns, axis=1) if columns else np.empty((x.shape[0], 0))
+        names.append(known[place] if known else f"column {place + 1}")
+    return np.stack(columns, axis=1) if columns else np.empty((x.shape[0], 0)), names
 
 
 def _class_line(case: Case, rng: Any) -> Line:

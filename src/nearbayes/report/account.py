@@ -88,8 +88,16 @@ def _lead(held: HeldOut, target: str, estimator: str) -> str:
     else:
         page = f"its predictions for {rows}"
     return (
-        f"The model, {estimator}, learned from {given} to predict {what}. This page shows {page}."
+        f"The model, {estimator}, learned from {given} to predict {what}. {_codes(held)}This page "
+        f"shows {page}."
     )
+
+
+def _codes(held: HeldOut) -> str:
+    """A reader must look up what numbers stand for, if they are classes."""
+    if not held.is_classifier or not all(name.isdigit() for name in held.classes):
+        return ""
+    return f"The data do not say what {listed(held.classes, MOST_CLASSES)} stand for. "
 
 
 def described(estimator: Any) -> str:

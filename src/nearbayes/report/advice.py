@@ -7,7 +7,8 @@ from typing import Any
 from nearbayes.report.alerts import SEEN
 from nearbayes.report.heldout import HeldOut
 from nearbayes.report.more_rows import LITTLE, MUCH
-from nearbayes.report.rounding import counted, likely, plain, quoted
+from nearbayes.report.rounding import counted, likely, listed, plain, quoted
+from nearbayes.report.trust import warnings_of
 
 __all__ = ["not_to_conclude", "to_do"]
 
@@ -20,12 +21,19 @@ def to_do(
     quality: dict[str, Any],
     doubt: dict[str, Any],
     more: dict[str, Any],
+    trusted: dict[str, Any],
     alone: str | None = None,
 ) -> list[str]:
-    """Two to five things to do, the most important first; `alone` is a column that decides all."""
+    """Some things to do, the most important first; `alone` is a column that decides all."""
     if held.share_seen is not None and held.share_seen >= SEEN:
         return ["Make this report again with rows that were not used in the fit."]
-    own = _class_advice(quality, doubt) if held.is_classifier else _outcome_advice(quality, doubt)
+    own = (
+        _class_advice(quality, doubt)
+        if held.is_classifier
+        else _outcome_advice(quality, doubt, held)
+    )
+    if quality["verdict"] == "better":
+        own += [line["advice"] for line in warnings_of(trusted)]
     if alone is not None:
         own.insert(
             0,
@@ -60,7 +68,14 @@ def _class_advice(quality: dict[str, Any], doubt: dict[str, Any]) -> list[str]:
     return found
 
 
-def _outcome_advice(quality: dict[str, Any], doubt: dict[str, Any]) -> list[str]:
+def _named(doubt: dict[str, Any], held: HeldOut) -> str:
+    """Rows with a wide range, by their names if they are few."""
+    if doubt["wide"] > len(doubt["widest"]):
+        return counted(doubt["wide"], "row")
+    return f"{held.rows.called.lower()} {listed(doubt['widest'])}"
+
+
+def _outcome_advice(quality: dict[str, Any], doubt: dict[str, Any], held: HeldOut) -> list[str]:
     if quality["verdict"] != "better":
         return ["Do not act on these predictions: look for columns that say more."]
     found = ["Plan with the range of a row, not with its single number."]
@@ -69,10 +84,9 @@ def _outcome_advice(quality: dict[str, Any], doubt: dict[str, Any]) -> list[str]
             "Use wider ranges, such as those for 95 %, until you know why they miss so often.",
         ]
     if doubt["wide"]:
-        rows = counted(doubt["wide"], "row")
         found.append(
             f"Check rows whose range is more than 1.5 times the usual {plain(doubt['width'])} "
-            f"wide; here {rows}."
+            f"wide: here {_named(doubt, held)}."
         )
     return found
 
@@ -85,8 +99,8 @@ def _about_rows(more: dict[str, Any]) -> list[str]:
     return []
 
 
-def not_to_conclude(held: HeldOut, target: str) -> list[str]:
-    """Three mistakes that readers make."""
+def not_to_conclude(held: HeldOut, target: str, alone: str | None = None) -> list[str]:
+    """Mistakes that readers make; `alone` is a column that decides all."""
     first = (
         "A probability of 80 % is not a promise: of such rows, one in five turns out otherwise, "
         "however narrow the interval is."
@@ -94,7 +108,16 @@ def not_to_conclude(held: HeldOut, target: str) -> list[str]:
         else "The range for a single value and the range for an average are different things: "
         "single values scatter much more."
     )
+    suspected = (
+        []
+        if alone is None
+        else [
+            f"Scores this good do not show that the model will predict {quoted(target)}: if "
+            f"{quoted(alone)} is known only after the outcome, it cannot."
+        ]
+    )
     return [
+        *suspected,
         first,
         f"What drives the predictions need not cause {quoted(target)}: changing a column need not "
         "change the outcome.",

@@ -19,7 +19,7 @@ __all__ = ["check_rows"]
 Index = NDArray[np.intp]
 Found = tuple[str, Index, list[dict[str, Any]]]
 
-MOST_CHECKED = 10
+CHECKED, MOST_DOUBTFUL = 10, 50  # rows that are listed; more only if they are doubtful
 MOST_COLUMNS = 3
 LONGEST_TEXT = 80
 
@@ -27,11 +27,11 @@ LONGEST_TEXT = 80
 def check_rows(
     held: HeldOut, features: list[int], rare: dict[str, Any] | None = None
 ) -> dict[str, Any]:
-    """The ten rows that most need a look, with intervals and their values of a few columns.
+    """The rows that most need a look, with intervals and their values of a few columns.
 
-    For classes, those whose answer has the lowest lower bound; with a rare class, those whose
-    probability of it may be highest. For outcomes, those whose mean is least known: on the scale of
-    logarithms for positive ones.
+    For classes, all whose answer is doubtful, or the ten with the lowest lower bound; with a rare
+    class, the ten whose probability of it may be highest. For outcomes, the ten whose mean is
+    least known: on the scale of logarithms for positive ones.
     """
     find = _class_rows if held.is_classifier else _outcome_rows
     reason, rows, entries = find(held, rare)
@@ -39,7 +39,13 @@ def check_rows(
     for row, entry in zip(rows.tolist(), entries, strict=True):
         entry["row"] = held.labels[row]
         entry["values"] = [shortened(cell_text(column, row), LONGEST_TEXT) for column in values]
-    return {"called": held.rows.called, "reason": reason, "columns": names, "rows": entries}
+    return {
+        "called": held.rows.called,
+        "reason": reason,
+        "columns": names,
+        "rows": entries,
+        "first": CHECKED,
+    }
 
 
 def _values(held: HeldOut, features: list[int]) -> tuple[list[str], list[NDArray[Any]]]:
@@ -56,7 +62,8 @@ def _class_rows(held: HeldOut, rare: dict[str, Any] | None) -> Found:
     k = None if rare is None else rare["code"]
     probability, bounds = found.of(k)
     rank = bounds[:, 0] if k is None else -bounds[:, 1]
-    rows = np.argsort(rank, kind="stable")[:MOST_CHECKED]
+    doubtful = 0 if rare else min(int(found.doubtful.sum()), MOST_DOUBTFUL)
+    rows = np.argsort(rank, kind="stable")[: max(CHECKED, doubtful)]
     about = "the answer" if k is None else quoted(held.classes[k])
     reason = (
         f"The intervals of the probability of {about} reach highest here."
@@ -87,7 +94,7 @@ def _class_rows(held: HeldOut, rare: dict[str, Any] | None) -> Found:
 def _outcome_rows(held: HeldOut, _: Any) -> Found:
     size = np.abs(held.mean) if held.posterior.link == "log" else 1.0
     rank = np.divide(held.epistemic, size, out=np.zeros(held.n), where=np.asarray(size) > 0)
-    rows = np.argsort(-rank, kind="stable")[:MOST_CHECKED]
+    rows = np.argsort(-rank, kind="stable")[:CHECKED]
     outer = held.at(rows, lambda x: held.model.predict_interval(x, LEVEL))
     inner = held.at(rows, lambda x: held.model.predict_interval(x, LEVEL, kind="credible"))
     axis = Axis.around(np.concatenate([outer.ravel(), held.y[rows]]))

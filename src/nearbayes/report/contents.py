@@ -157,12 +157,12 @@ def _found(
     return {
         **details,
         **first,
-        "findings": findings(held, first | {"trust": trusted}),
+        "findings": findings(held, first | {"trust": trusted, "alone": alone}),
         "alerts": alerts(held, quality, sure, calibrated)
         + one_column_alerts(alone)
         + trust_alerts(trusted),
-        "to_do": to_do(held, quality, sure, first["more"], alone),
-        "not_to_conclude": not_to_conclude(held, target),
+        "to_do": to_do(held, quality, sure, first["more"], trusted, alone),
+        "not_to_conclude": not_to_conclude(held, target, alone),
     }
 
 

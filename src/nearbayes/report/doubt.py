@@ -21,6 +21,7 @@ Index = NDArray[np.intp]
 FAR = 2.0  # standard errors by which a stated probability is off
 WIDER = 1.5  # times the usual width
 MOST_DRAWN = 120  # rows in the picture
+MOST_NAMED = 5  # wide rows
 N_PARTS, UNLIKELY = 3, 0.03  # parts of the rows, by prediction; chance of so few values in ranges
 
 
@@ -153,6 +154,8 @@ def _of_outcomes(held: HeldOut, covered: dict[str, Any], warned: bool) -> dict[s
     outer = held.at(rows, lambda x: held.model.predict_interval(x, LEVEL))
     inner = held.at(rows, lambda x: held.model.predict_interval(x, LEVEL, kind="credible"))
     width, known = outer[:, 1] - outer[:, 0], inner[:, 1] - inner[:, 0]
+    widest = np.argsort(-width, kind="stable")
+    widest = widest[width[widest] > WIDER * np.median(width)]
     at_level = next(each for each in covered["levels"] if each["level"] == LEVEL)
     share, (low, high) = at_level["covered"], at_level["band"]
     numbers = {
@@ -160,7 +163,8 @@ def _of_outcomes(held: HeldOut, covered: dict[str, Any], warned: bool) -> dict[s
         "honest": "yes" if low <= share <= high else "too sure" if share < low else "too careful",
         "width": rounded(np.median(width)),
         "width_of_mean": rounded(np.median(known)),
-        "wide": int((width > WIDER * np.median(width)).sum()),
+        "wide": len(widest),
+        "widest": [str(held.labels[row]) for row in rows[widest[:MOST_NAMED]].tolist()],
         "rows": len(rows),
         "warned": warned,
         "uneven": _uneven(
@@ -196,7 +200,9 @@ def _outcome_words(numbers: dict[str, Any], held: HeldOut) -> dict[str, str]:
         "too careful": f"The ranges are wider than they need to be: {held_by}.",
     }[numbers["honest"]]
     if numbers["honest"] == "yes" and (numbers["warned"] or numbers["uneven"]):
-        short = f"On the whole, the ranges are right: {held_by}. But not everywhere."
+        short = (
+            f"On the whole, the ranges are right: {held_by} here. But not for all kinds of rows."
+        )
     wide = "All ranges are about equally wide."
     if numbers["wide"]:
         wide = (
@@ -216,7 +222,10 @@ def _outcome_words(numbers: dict[str, Any], held: HeldOut) -> dict[str, str]:
             "there."
         )
     elif numbers["warned"] and numbers["honest"] == "yes":
-        parts.append("The warning above says why the ranges of some rows may be wrong.")
+        parts.append(
+            "The warning above is from more rows, those of the fit, and says which ranges may be "
+            "wrong."
+        )
     return {"short": short, "long": " ".join(parts)}
 
 

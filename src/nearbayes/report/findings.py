@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from nearbayes.report.heldout import HeldOut
-from nearbayes.report.rounding import counted, listed
+from nearbayes.report.rounding import counted, listed, quoted
 
 __all__ = ["findings"]
 
@@ -19,7 +19,8 @@ def findings(held: HeldOut, found: dict[str, Any]) -> list[dict[str, str]]:
     ----------
     held : HeldOut
     found : dict
-        The sections "quality", "doubt", "check", "drivers", "trust" and "more".
+        The sections "quality", "doubt", "check", "drivers", "trust" and "more", and "alone", the
+        column that decides alone, if one does.
     """
     quality, sure = found["quality"], found["doubt"]
     how_good = "How often is it right?" if held.is_classifier else "How far off is it?"
@@ -30,7 +31,8 @@ def findings(held: HeldOut, found: dict[str, Any]) -> list[dict[str, str]]:
     ]
     if found["drivers"] is not None:
         listing.append(_finding("drivers", "What drives the predictions?", found["drivers"]))
-    listing.append(_finding("trust", "Can its intervals be trusted?", _trusted(found["trust"])))
+    trusted = _trusted(found["trust"], found["alone"])
+    listing.append(_finding("trust", "Can its intervals be trusted?", trusted))
     listing.append(_finding("more", "Would more data help?", found["more"]))
     return listing
 
@@ -52,8 +54,16 @@ def _check(held: HeldOut, found: dict[str, Any]) -> dict[str, str]:
     else:
         short = "No row is doubtful; these are the least sure."
     listed_below = "They are listed below with their intervals."
-    if sure.get("doubtful", 0) > len(check["rows"]) and not rare:
-        listed_below = f"The first {len(check['rows'])} are listed below with their intervals."
+    doubtful = 0 if rare else sure.get("doubtful", 0)
+    if doubtful > len(check["rows"]):
+        listed_below = (
+            f"The first {len(check['rows'])} are listed below with their intervals; "
+            "nearbayes predict (predict_interval in Python) gives those of all rows."
+        )
+    elif doubtful:
+        others = len(check["rows"]) - doubtful
+        listed_below = "All are listed below with their intervals"
+        listed_below += f", and the {others} least sure of the others." if others else "."
     counting = " Lines are those of the file, its header included." if by_line(check) else ""
     return {"short": short, "long": f"{first}{counting} {listed_below}"}
 
@@ -63,7 +73,7 @@ def by_line(check: dict[str, Any]) -> bool:
     return bool(check["called"] == "Line")
 
 
-def _trusted(trust: dict[str, Any]) -> dict[str, str]:
+def _trusted(trust: dict[str, Any], alone: str | None) -> dict[str, str]:
     """What the diagnosis says of the intervals, in a few words."""
     warnings = [line for line in trust["lines"] if line["status"] == "warning"]
     if warnings:
@@ -72,4 +82,10 @@ def _trusted(trust: dict[str, Any]) -> dict[str, str]:
     if not checks:
         return {"short": "That was not checked.", "long": "A diagnosis would tell."}
     words = f"None of {counted(checks, 'check')} of the draws and of the model warns."
-    return {"short": "Nothing speaks against it.", "long": words}
+    if alone is None:
+        return {"short": "Nothing speaks against it.", "long": words}
+    return {
+        "short": f"Only if {quoted(alone)} may be used.",
+        "long": f"{words} But checks cannot tell whether {quoted(alone)} is known before the "
+        "outcome; if not, nothing on this page holds.",
+    }

@@ -10,7 +10,6 @@ from nearbayes.report.rounding import NO_BREAK, likely
 __all__ = ["markdown"]
 
 SPECIAL = re.compile(r"([\\`*_{}\[\]<>#|~])")  # would start markup; dots and brackets stay readable
-MOST_ROWS = 10
 
 
 def markdown(contents: dict[str, Any]) -> str:
@@ -102,7 +101,7 @@ def _rows_to_check(contents: dict[str, Any]) -> list[str]:
             *([f"{each['text']} ({each['range']})"] if is_class else [each["range"]]),
             *each["values"],
         ]
-        for each in check["rows"][:MOST_ROWS]
+        for each in check["rows"]
     ]
     head = [check["called"], "Observed", *([] if is_class else ["Predicted"]), *own]
     return ["## Rows to check", table([*head, *check["columns"]], rows)]

@@ -11,7 +11,7 @@ from nearbayes.diagnostics.diagnosis import Diagnosis
 from nearbayes.report.heldout import HeldOut
 from nearbayes.report.small_pictures import small_picture
 
-__all__ = ["trust", "trust_alerts"]
+__all__ = ["trust", "trust_alerts", "warnings_of"]
 
 SHOWN = {"good": "fine", "warning": "warning", "forecast": "forecast"}
 
@@ -47,15 +47,20 @@ def trust(held: HeldOut, diagnosis: Diagnosis | Mapping[str, Any] | None) -> dic
 
 def trust_alerts(found: Mapping[str, Any]) -> list[dict[str, str]]:
     """A note for the first screen where the diagnosis warns; few draws have one of their own."""
-    warn = [line for line in found["lines"] if line["status"] == "warning"]
-    words = [line["words"] for line in warn if line["name"] != enough_draws.NAME]
+    words = [line["words"] for line in warnings_of(found)]
     if not words:
         return []
     more = f" ({len(words)} warnings in all)" if len(words) > 1 else ""
     said = (
-        f"The intervals may be wrong: {words[0]} See “Can the intervals be trusted?” below{more}."
+        f"The intervals may be wrong: {words[0]} See “Can its intervals be trusted?” below{more}."
     )
     return [{"kind": "warning", "words": said}]
+
+
+def warnings_of(found: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Lines of the diagnosis that warn of the model, not of few draws."""
+    warn = [line for line in found["lines"] if line["status"] == "warning"]
+    return [line for line in warn if line["name"] != enough_draws.NAME]
 
 
 def _found(held: HeldOut, diagnosis: Diagnosis | Mapping[str, Any] | None) -> Mapping[str, Any]:
