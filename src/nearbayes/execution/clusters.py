@@ -93,7 +93,7 @@ class DaskExecutor:
             self.client.wait_for_workers(1, timeout=WORKERS_WITHIN)
             try:
                 return self.client.scatter(work, broadcast=True, hash=False)
-            except OSError:
+            except (OSError, KeyError):  # KeyError is Dask's, of a worker that it has just lost
                 time.sleep(1.0)
         return self.client.scatter(work, broadcast=True, hash=False)
 
