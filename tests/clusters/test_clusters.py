@@ -191,8 +191,8 @@ def test_the_command_line_fits_on_a_cluster(dask, tmp_path):
 class CutOff:
     """A client whose connection breaks while it sends, as when a worker dies just then."""
 
-    def __init__(self, client, times):
-        self.client, self.times = client, times
+    def __init__(self, client, times, error):
+        self.client, self.times, self.error = client, times, error
 
     def __getattr__(self, name):
         return getattr(self.client, name)
@@ -200,14 +200,17 @@ class CutOff:
     def scatter(self, *arguments, **options):
         self.times -= 1
         if self.times >= 0:
-            raise OSError("Stream is closed")
+            raise self.error
         return self.client.scatter(*arguments, **options)
 
 
-def test_data_are_sent_again_and_a_cluster_that_is_gone_loses_nothing_else(dask, monkeypatch):
+@pytest.mark.parametrize("error", [OSError("Stream is closed"), KeyError("tcp://127.0.0.1:1")])
+def test_data_are_sent_again_and_a_cluster_that_is_gone_loses_nothing_else(
+    dask, monkeypatch, error
+):
     monkeypatch.setattr("nearbayes.execution.clusters.time.sleep", lambda seconds: None)
-    found = gather(DaskExecutor(CutOff(dask, 2)), lambda shared, k: k, None, range(3))
+    found = gather(DaskExecutor(CutOff(dask, 2, error)), lambda shared, k: k, None, range(3))
     assert set(found.done) == {0, 1, 2}
-    found = gather(DaskExecutor(CutOff(dask, 99)), lambda shared, k: k, None, range(3))
+    found = gather(DaskExecutor(CutOff(dask, 99, error)), lambda shared, k: k, None, range(3))
     assert set(found.lost) == {0, 1, 2}
-    assert "the cluster is gone (OSError: Stream is closed" in found.lost[0].error
+    assert f"the cluster is gone (OSError: {type(error).__name__}" in found.lost[0].error

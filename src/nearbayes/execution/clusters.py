@@ -89,13 +89,15 @@ class DaskExecutor:
 
     def _scattered(self, work: Packed) -> Any:
         """What is shared, on every worker; again if one dies while it gets it."""
-        for _ in range(SENDS):
+        for left in reversed(range(SENDS)):
             self.client.wait_for_workers(1, timeout=WORKERS_WITHIN)
             try:
                 return self.client.scatter(work, broadcast=True, hash=False)
-            except (OSError, KeyError):  # KeyError is Dask's, of a worker that it has just lost
+            except (OSError, KeyError) as error:  # KeyError is Dask's, of a worker just lost
+                if not left:
+                    raise OSError(in_one_line(error)) from error
                 time.sleep(1.0)
-        return self.client.scatter(work, broadcast=True, hash=False)
+        raise AssertionError("SENDS is positive")
 
     def _tried(
         self, work: Packed, items: list[Item], limits: Limits
