@@ -34,6 +34,9 @@ from examples.cluster import CLUSTERS
 import nearbayes as nb
 
 WORKERS, N_DRAWS, N_REFITS = 2, 16, 3
+# Seconds in which a worker is spared: Dask starts none instead of one that dies while its nanny
+# still waits for it.
+YOUNG = 0.3
 SECONDS_PER_FIT = 0.15
 Z = np.random.default_rng(0).normal(size=50)
 
@@ -50,7 +53,7 @@ class Logged(nb.Algorithm):
     def refit(self, data: nb.Data, new: Any, model: float, rng: np.random.Generator) -> float:
         number = rng.integers(2**62)  # of this refit of this draw
         with open(self.log, "a") as file:
-            file.write(f"{os.getpid()} {number}\n")
+            file.write(f"{os.getpid()} {number} {time.time()}\n")
         time.sleep(SECONDS_PER_FIT)
         return self.fit(data, rng)
 
@@ -73,11 +76,11 @@ def drawn(folder: Path, executor: Any) -> list[float]:
     return list(posterior.models)
 
 
-def lines(folder: Path) -> list[tuple[int, str]]:
-    """Process and number of every refit that was begun."""
+def lines(folder: Path) -> list[tuple[int, str, float]]:
+    """Process and number of every refit that was begun, and when."""
     path = folder / "log"
     rows = [line.split() for line in path.read_text().splitlines()] if path.exists() else []
-    return [(int(row[0]), row[1]) for row in rows if len(row) == 2]
+    return [(int(row[0]), row[1], float(row[2])) for row in rows if len(row) == 3]
 
 
 def wait_for_lines(folder: Path, n: int, running: Any = lambda: True) -> None:
@@ -100,10 +103,13 @@ class WorkerKiller(threading.Thread):
             wait_for_lines(self.folder, seen, lambda: not self.over.is_set())
             time.sleep(self.chance.random() * SECONDS_PER_FIT)
             found = lines(self.folder)
-            if self.over.is_set() or not found or found[-1][0] == os.getpid():
+            last = found[-1][0] if found else os.getpid()
+            if self.over.is_set() or last == os.getpid():
+                continue
+            if time.time() - min(began for each, _, began in found if each == last) < YOUNG:
                 continue
             try:
-                os.kill(found[-1][0], signal.SIGKILL)
+                os.kill(last, signal.SIGKILL)
             except ProcessLookupError:
                 continue
             self.left, self.killed = self.left - 1, self.killed + 1
@@ -184,7 +190,7 @@ class Result:
         self.runs, self.kills = self.runs + 1, self.kills + kills
         self.lost += N_DRAWS - len(models)
         self.check(models == expected(), "other draws than without kills")
-        counts = Counter(number for _, number in lines(folder))
+        counts = Counter(number for _, number, _ in lines(folder))
         again = sum(counts.values()) - len(counts)
         self.check(len(counts) == N_DRAWS * N_REFITS, f"{len(counts)} different refits")
         self.check(again <= self.per_kill * kills, f"{again} refits done again after {kills} kills")

@@ -27,7 +27,7 @@ from scipy.special import polygamma
 
 from nearbayes.core.data import Blocks, Data, Repeated, Rows
 from nearbayes.core.protocols import ChunkAlgorithm, Rng, Traits
-from nearbayes.core.schedule import Schedule, usual_schedule
+from nearbayes.core.schedule import Schedule, is_number, is_whole, usual_schedule
 from nearbayes.core.seeds import Streams
 
 __all__ = ["LinearGaussian", "NormalPosterior"]
@@ -107,14 +107,16 @@ class LinearGaussian(ChunkAlgorithm):
             )
         if not np.isfinite(operator).all() or not operator.any():
             raise ValueError("A must be finite and not all zero: check its entries.")
-        if not np.isfinite(self.alpha):
+        if not (is_number(self.alpha) and np.isfinite(self.alpha)):
             raise ValueError(f"alpha must be a finite number, got {self.alpha!r}.")
 
     @classmethod
     def decaying(cls, dimension: int, beta: float, alpha: float = 1.0) -> LinearGaussian:
         r"""Diagonal operator with singular values :math:`i^{-\beta}`, as in the paper."""
-        if not dimension >= 1:
-            raise ValueError(f"dimension must be 1 or more, got {dimension!r}.")
+        if not (is_whole(dimension) and dimension >= 1):
+            raise ValueError(f"dimension must be a whole number, 1 or more, got {dimension!r}.")
+        if not (is_number(beta) and np.isfinite(beta)):
+            raise ValueError(f"beta must be a finite number, got {beta!r}.")
         return cls(np.arange(1.0, dimension + 1) ** -float(beta), alpha)
 
     @cached_property

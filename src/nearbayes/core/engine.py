@@ -441,12 +441,18 @@ def refit_work(traits: Traits, n: float, path: Path) -> float:
     return fits + float(np.sum((1 + np.cumsum(path.blocks) / n) ** traits.growth))
 
 
+class _WhereError(Exception):
+    """Where a draw failed, in another process: shown above the error that it is the cause of."""
+
+    def __str__(self) -> str:
+        return f"\n{self.args[0]}"
+
+
 def _warn(drawn: _Drawn, n_draws: int, interrupted: bool) -> None:
     failed = drawn.failed
     if not len(drawn.models):
-        raise RuntimeError(
-            f"all {n_draws} draws failed; the first said: {failed[0].error}\n{failed[0].traceback}"
-        )
+        said = f"all {n_draws} draws failed; the first said: {failed[0].error}"
+        raise RuntimeError(said) from _WhereError(failed[0].traceback)
     if failed:
         warn(
             f"{len(failed)} of {n_draws} draws failed and are left out; the first said: "

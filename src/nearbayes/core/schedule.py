@@ -197,5 +197,10 @@ def is_whole(value: object) -> bool:
     return isinstance(value, Integral) and not isinstance(value, bool)
 
 
+def is_number(value: object) -> bool:
+    """Tell whether a value is a real number of any kind, but not a bool."""
+    return isinstance(value, Real) and not isinstance(value, bool)
+
+
 def _in_rows(amount: float | int, n: float) -> float:
     return float(amount) if is_whole(amount) else float(amount) * n

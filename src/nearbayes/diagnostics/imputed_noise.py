@@ -51,13 +51,16 @@ def noise_line(case: Case) -> Line:
     error = float(np.sqrt(0.09 / ranks.size))
     details = {"ranks": ranks}
     words = (
-        f"Among the rows of the fit, held out in turn, {inside:.0%} of outcomes are in the ranges "
-        "that should hold 90 %."
+        f"Ranges that should hold 90 % of the outcomes hold {inside:.0%}, at rows of the fit that "
+        "were left out in turn."
     )
     faults = _faults(ranks, causes, names)
     if faults:
-        advice = "Try noise='heteroscedastic', 'residual' or the distribution that outcomes have."
-        said = f"{words} {' '.join(faults)}"
+        advice = (
+            "Fit again with another distribution of the noise: noise='heteroscedastic', "
+            "noise='residual', or the one that outcomes have."
+        )
+        said = f"{' '.join(faults)} {words}"
         return Line(NAME, "warning", said, advice, float(inside), error, UNIT, details)
     return Line(NAME, "good", words, "", float(inside), error, UNIT, details)
 
@@ -81,26 +84,25 @@ def _faults(ranks: Array, causes: Array, names: list[str]) -> list[str]:
     slope, *where = strongest
     if abs(slope.statistic) > LARGEST_SLOPE:
         found.append(
-            "Real outcomes are noisier at some rows than at others; the model takes their noise to "
-            f"be the same everywhere. {_where(*where)}"
+            f"{_where(*where)} Real outcomes are noisier at some rows than at others; the model "
+            "takes their noise to be the same everywhere."
         )
     return found
 
 
 def _where(name: str, cause: Array, far: Array) -> str:
-    """Shares of outcomes in ranges for 90 %, at the rows with the lowest and highest values.
+    """Where ranges for 90 % hold the fewest outcomes: at the lowest or highest values of a cause.
 
     Examples
     --------
-    >>> _where("prediction", np.arange(6.0), np.array([0.1, 0.5, 0.2, 0.3, 0.95, 0.5]))
-    'In the third of the rows with the lowest prediction 100% are in them, with the highest 50%.'
+    >>> _where("the prediction", np.arange(6.0), np.array([0.1, 0.5, 0.2, 0.3, 0.95, 0.5]))
+    'Where the prediction is above 3.33, ranges hold 50% of the outcomes, not 90 %.'
     """
     lowest, highest = np.quantile(cause, [1 / 3, 2 / 3])
     low, high = (np.mean(far[part] <= 0.9) for part in (cause <= lowest, cause >= highest))
-    return (
-        f"In the third of the rows with the lowest {name} {low:.0%} are in them, with the highest "
-        f"{high:.0%}."
-    )
+    worse = f"below {lowest:.3g}" if low < high else f"above {highest:.3g}"
+    share = f"ranges hold {min(low, high):.0%} of the outcomes, not 90 %."
+    return f"Where {name} is {worse}, {share}"
 
 
 def _differs(ranks: Array, sure: float) -> bool:
@@ -132,7 +134,7 @@ def _ranked(case: Case, fold: HeldOutFold, rng: Any) -> tuple[Array, Array, list
     numbers, names = _numbers(x)
     predicted = fold.whole[fold.few]
     causes = np.concatenate([predicted, numbers], axis=1)
-    return ranks, causes, ["prediction"] * predicted.shape[1] + names
+    return ranks, causes, ["the prediction"] * predicted.shape[1] + names
 
 
 def _imputed(case: Case, fold: HeldOutFold, rng: Any) -> tuple[Any, Table]:

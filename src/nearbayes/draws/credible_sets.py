@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import brentq
 
+from nearbayes.core.schedule import is_number
 from nearbayes.draws.credible import (
     SMALLEST,
     Link,
@@ -148,18 +149,18 @@ class Ellipsoid:
 
     def enlarged(self, margin: float) -> Ellipsoid:
         """The set of points within a Euclidean distance of this one."""
-        if not margin >= 0:
+        if not (is_number(margin) and margin >= 0):
             raise ValueError(f"margin must be a number of at least 0, got {margin!r}.")
         return replace(self, margin=self.margin + float(margin))
 
     def _gaps(self, points: ArrayLike) -> Array:
-        gaps = np.asarray(points, dtype=np.float64) - self.centre
-        if gaps.shape[-1:] != self.centre.shape:
+        given = np.asarray(points, dtype=np.float64)
+        if given.shape[-1:] != self.centre.shape:
             raise ValueError(
                 f"points must have {len(self.centre)} entries on their last axis, got shape "
-                f"{np.shape(points)}."
+                f"{given.shape}."
             )
-        return gaps
+        return np.asarray(given - self.centre)
 
 
 def _outside(gap: Array, squares: Array) -> float:
@@ -250,9 +251,9 @@ def enlargement(wasserstein: float, share: float) -> float:
     >>> round(enlargement(0.01, 0.04), 6)
     0.05
     """
-    if not 0 <= wasserstein < np.inf:
+    if not (is_number(wasserstein) and 0 <= wasserstein < np.inf):
         raise ValueError(f"wasserstein must be a number of at least 0, got {wasserstein!r}.")
-    if not 0 < share < 1:
+    if not (is_number(share) and 0 < share < 1):
         raise ValueError(f"share must lie strictly between 0 and 1, got {share!r}.")
     return float(wasserstein / np.sqrt(share))
 

@@ -36,8 +36,13 @@ class Structure:
 def flattened(start: Any) -> tuple[np.ndarray[Any, np.dtype[np.float64]], Structure]:
     """A flat vector of parameters in any structure, and the structure."""
     leaves, tree = jax.tree.flatten(start)
-    arrays = [np.asarray(leaf, dtype=np.float64) for leaf in leaves]
-    flat = np.concatenate([array.ravel() for array in arrays])
+    try:
+        arrays = [np.asarray(leaf, dtype=np.float64) for leaf in leaves]
+        flat = np.concatenate([array.ravel() for array in arrays])
+    except (TypeError, ValueError):
+        raise ValueError(
+            f"start must be an array of numbers, or a structure of such arrays, got {start!r}."
+        ) from None
     return flat, Structure(tree, tuple(array.shape for array in arrays))
 
 

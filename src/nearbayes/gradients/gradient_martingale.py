@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from nearbayes.core.data import Blocks, Data, Repeated, Rows, RowsOfDraws
 from nearbayes.core.protocols import ChunkAlgorithm, DrawsFailedError, Rng, Traits
-from nearbayes.core.schedule import Schedule, is_whole, usual_schedule
+from nearbayes.core.schedule import Schedule, is_number, is_whole, usual_schedule
 from nearbayes.core.seeds import Streams
 from nearbayes.gradients.steps import StepSize, share_reached, sizes, variance_left
 from nearbayes.tables.table import Table, numeric_values
@@ -133,8 +133,9 @@ class GradientMartingale(ChunkAlgorithm):
             raise ValueError(
                 f"n_samples must be a whole number, 1 or more, got {self.n_samples!r}."
             )
-        if self.finish_after is not None and not self.finish_after > 0:
-            raise ValueError(f"finish_after must be positive or None, got {self.finish_after!r}.")
+        after = self.finish_after
+        if after is not None and not (is_number(after) and after > 0):
+            raise ValueError(f"finish_after must be None or a positive number, got {after!r}.")
 
     @property
     def traits(self) -> Traits:

@@ -26,7 +26,13 @@ def sizes(step_size: StepSize | None, first: float, n_steps: int) -> Array:
     rows = np.asarray(first + np.arange(n_steps), dtype=np.float64)
     if step_size is None:
         return np.asarray(1 / (rows + 1))
-    found = np.asarray(step_size(rows), dtype=np.float64)
+    try:
+        found = np.asarray(step_size(rows), dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise ValueError(
+            "step_size must give a number for every number of rows, which come as an array: "
+            f"{error}"
+        ) from error
     if found.shape != rows.shape or not (np.isfinite(found) & (found > 0)).all():
         raise ValueError(
             "step_size must give a positive, finite size for every number of rows, got shape "

@@ -7,7 +7,7 @@ from typing import Any
 from nearbayes.report.alerts import SEEN
 from nearbayes.report.heldout import HeldOut
 from nearbayes.report.more_rows import LITTLE, MUCH
-from nearbayes.report.rounding import counted, likely, listed, plain, quoted
+from nearbayes.report.rounding import counted, likely, listed, quoted
 from nearbayes.report.trust import warnings_of
 
 __all__ = ["not_to_conclude", "to_do"]
@@ -79,14 +79,16 @@ def _outcome_advice(quality: dict[str, Any], doubt: dict[str, Any], held: HeldOu
     if quality["verdict"] != "better":
         return ["Do not act on these predictions: look for columns that say more."]
     found = ["Plan with the range of a row, not with its single number."]
+    if doubt["warned"]:
+        found = [f"{found[0][:-1]}, but not with ranges that the warning above is about."]
     if doubt["honest"] == "too sure":
         found = [
             "Use wider ranges, such as those for 95 %, until you know why they miss so often.",
         ]
     if doubt["wide"]:
         found.append(
-            f"Check rows whose range is more than 1.5 times the usual {plain(doubt['width'])} "
-            f"wide: here {_named(doubt, held)}."
+            "Check the rows listed below, first those whose range is more than 1.5 times as wide "
+            f"as usual: here {_named(doubt, held)}."
         )
     return found
 

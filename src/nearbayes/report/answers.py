@@ -137,8 +137,8 @@ def _words(found: dict[str, Any]) -> tuple[str, str]:
     low, high = found["interval"]
     if high - low > WIDE:
         parts.append(
-            f"With only {counted(found['rows'], 'row')} to judge by, it may be {likely(low)} to "
-            f"{likely(high)} in the long run (90 % interval)."
+            f"With only {counted(found['rows'], 'row')} to judge by, the share of right answers "
+            f"may be {likely(low)} to {likely(high)} in the long run (90 % interval)."
         )
     right = f"{found['right']:,} of {counted(found['rows'], 'row')}"
     return f"Right for {likely(found['accuracy'])} of the rows ({right}).", " ".join(parts)

@@ -12,7 +12,7 @@ from nearbayes.report.answered import LEVEL, Answered
 from nearbayes.report.axes import Axis
 from nearbayes.report.heldout import HeldOut
 from nearbayes.report.predictions import cell_text
-from nearbayes.report.rounding import likely, plain, quoted, shortened
+from nearbayes.report.rounding import likely, percent, plain, quoted, shortened
 
 __all__ = ["check_rows"]
 
@@ -35,6 +35,7 @@ def check_rows(
     """
     find = _class_rows if held.is_classifier else _outcome_rows
     reason, rows, entries = find(held, rare)
+    missed = _wrong_elsewhere(held, rows) if held.is_classifier and rare is None else []
     names, values = _values(held, features)
     for row, entry in zip(rows.tolist(), entries, strict=True):
         entry["row"] = held.labels[row]
@@ -45,7 +46,15 @@ def check_rows(
         "columns": names,
         "rows": entries,
         "first": CHECKED,
+        "of": held.n,
+        "wrong_elsewhere": [str(held.labels[row]) for row in missed],
     }
+
+
+def _wrong_elsewhere(held: HeldOut, rows: Index) -> list[int]:
+    """Rows with a wrong answer that are not among those to check."""
+    wrong = np.flatnonzero(held.mean.argmax(axis=1) != held.y)
+    return sorted(set(wrong.tolist()) - set(rows.tolist()))
 
 
 def _values(held: HeldOut, features: list[int]) -> tuple[list[str], list[NDArray[Any]]]:
@@ -55,6 +64,13 @@ def _values(held: HeldOut, features: list[int]) -> tuple[list[str], list[NDArray
         return [held.names[j] for j in chosen], [column_values(held.table, j) for j in chosen]
     is_text = len(held.table.shape) == 1
     return (["Text"], [held.table]) if is_text else ([], [])
+
+
+def _bound(share: float) -> str:
+    """An end of an interval: never certain, and on its side of one half."""
+    if share == 1:  # as far as draws tell
+        return likely(np.nextafter(1.0, 0.0))
+    return percent(share) if share < 0.5 == round(share, 2) else likely(share)
 
 
 def _class_rows(held: HeldOut, rare: dict[str, Any] | None) -> Found:
@@ -68,7 +84,7 @@ def _class_rows(held: HeldOut, rare: dict[str, Any] | None) -> Found:
     reason = (
         f"The intervals of the probability of {about} reach highest here."
         if rare
-        else "These answers are the least sure: the intervals of their probabilities reach lowest."
+        else "Listed are those whose intervals of the probability reach lowest."
     )
     axis = Axis(0.0, 1.0)
     entries = [
@@ -79,7 +95,7 @@ def _class_rows(held: HeldOut, rare: dict[str, Any] | None) -> Found:
             "doubtful": bool(found.doubtful[row]),
             "about": about,
             "text": likely(float(probability[row])),
-            "range": f"{likely(float(bounds[row, 0]))} to {likely(float(bounds[row, 1]))}",
+            "range": " to ".join(_bound(float(each)) for each in bounds[row]),
             "bar": {
                 "low": axis.at(bounds[row, 0]),
                 "middle": axis.at(probability[row]),
@@ -119,4 +135,4 @@ def _outcome_rows(held: HeldOut, _: Any) -> Found:
         }
         for k, row in enumerate(rows.tolist())
     ]
-    return "The model knows least what such rows are on average.", rows, entries
+    return "Listed are those of whose average the model knows least.", rows, entries

@@ -66,11 +66,12 @@ def _of_classes(found: Answered, rare: dict[str, Any] | None) -> dict[str, Any]:
     }
     k = held.focus if len(held.classes) == 2 else None
     about = "the answer" if k is None else quoted(held.classes[k])
-    words = _class_words(numbers) if rare is None else _rare_words(found, rare, numbers)
+    two = len(held.classes) == 2
+    words = _class_words(numbers, two) if rare is None else _rare_words(found, rare, numbers)
     return {**numbers, **words, "picture": _class_picture(found, k, about, rare)}
 
 
-def _class_words(numbers: dict[str, Any]) -> dict[str, str]:
+def _class_words(numbers: dict[str, Any], two: bool) -> dict[str, str]:
     doubtful, clear = numbers["doubtful"], numbers["clear"]
     short = f"{counted(clear, 'answer')} {'is' if clear == 1 else 'are'} clear, {doubtful:,} "
     short += f"{'is' if doubtful == 1 else 'are'} doubtful."
@@ -80,10 +81,11 @@ def _class_words(numbers: dict[str, Any]) -> dict[str, str]:
             f"Clear answers are right for {likely(numbers['right_if_clear'])} of the rows, "
             f"doubtful ones for {likely(numbers['right_if_doubtful'])}."
         )
+    crossed = "reaches across 50 %, so that the other" if two else "is so wide that another"
     parts.append(
-        "Doubtful means that the data leave open which class is more likely: the 90 % interval of "
-        "the probability allows for another answer. Half of the probabilities are known to within "
-        f"{points(numbers['half_width'])}."
+        f"Doubtful means that the 90 % interval of the probability {crossed} answer may be the "
+        "likelier one. For half of the rows, the probability is known to within "
+        f"±{points(numbers['half_width'])}."
     )
     return {"short": short, "long": " ".join([*parts, _honest(numbers)])}
 
@@ -200,19 +202,17 @@ def _outcome_words(numbers: dict[str, Any], held: HeldOut) -> dict[str, str]:
         "too careful": f"The ranges are wider than they need to be: {held_by}.",
     }[numbers["honest"]]
     if numbers["honest"] == "yes" and (numbers["warned"] or numbers["uneven"]):
-        short = (
-            f"On the whole, the ranges are right: {held_by} here. But not for all kinds of rows."
-        )
+        short = f"Not equally sure everywhere: {held_by}, but not at all kinds of rows."
     wide = "All ranges are about equally wide."
     if numbers["wide"]:
         wide = (
             f"For {numbers['wide']:,} of {counted(numbers['rows'], 'row')} the range is more than "
-            f"{WIDER:g} times as wide."
+            f"{WIDER:g} times as wide as that."
         )
     uneven = numbers["uneven"]
     parts = [
         f"A value is typically known to ±{plain(numbers['width'] / 2)} (in 9 of 10 cases). {wide} "
-        "The average of many rows like a given one is known to "
+        "What rows with the same inputs are on average is known to "
         f"±{plain(numbers['width_of_mean'] / 2)}."
     ]
     if uneven:
@@ -222,10 +222,7 @@ def _outcome_words(numbers: dict[str, Any], held: HeldOut) -> dict[str, str]:
             "there."
         )
     elif numbers["warned"] and numbers["honest"] == "yes":
-        parts.append(
-            "The warning above is from more rows, those of the fit, and says which ranges may be "
-            "wrong."
-        )
+        parts.append("The warning above says where ranges may be wrong, judged by more rows.")
     return {"short": short, "long": " ".join(parts)}
 
 

@@ -63,7 +63,7 @@ def _short(importance: dict[str, Any], matters: list[bool]) -> str:
     named = [f"{quoted(names[k])} ({likely(chances[k])})" for k in rivals[:MOST_NAMED]]
     if len(named) < 2:
         return f"{quoted(names[top])} probably matters most ({likely(chances[top])})."
-    return f"It is open which column matters most: {listed(named)}, with these probabilities."
+    return f"It is open which column matters most: with these probabilities, {listed(named)}."
 
 
 def _directions(

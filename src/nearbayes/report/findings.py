@@ -46,13 +46,13 @@ def _check(held: HeldOut, found: dict[str, Any]) -> dict[str, str]:
     named = [str(each["row"]) for each in check["rows"][:MOST_NAMED]]
     first = f"{check['called']} {listed(named)} come first."
     if not held.is_classifier:
-        short = "Those about which the model knows the least."
+        short = f"The {len(check['rows'])} of {counted(held.n, 'row')} that the model knows least."
     elif rare:
         short = f"Those with the highest possible probability of “{rare['name']}”."
     elif sure["doubtful"]:
         short = f"The {counted(sure['doubtful'], 'doubtful row')}."
     else:
-        short = "No row is doubtful; these are the least sure."
+        short = "None has to be: no row is doubtful. The least sure are listed."
     listed_below = "They are listed below with their intervals."
     doubtful = 0 if rare else sure.get("doubtful", 0)
     if doubtful > len(check["rows"]):
@@ -64,8 +64,17 @@ def _check(held: HeldOut, found: dict[str, Any]) -> dict[str, str]:
         others = len(check["rows"]) - doubtful
         listed_below = "All are listed below with their intervals"
         listed_below += f", and the {others} least sure of the others." if others else "."
-    counting = " Lines are those of the file, its header included." if by_line(check) else ""
-    return {"short": short, "long": f"{first}{counting} {listed_below}"}
+    counting = " Line 1 of the file is its header." if by_line(check) else ""
+    return {"short": short, "long": f"{first}{counting} {listed_below}{_wrong(check)}"}
+
+
+def _wrong(check: dict[str, Any]) -> str:
+    """Wrong answers that a check of these rows would not find."""
+    missed = check["wrong_elsewhere"]
+    if not missed:
+        return ""
+    named = f" ({check['called'].lower()} {listed(missed)})"
+    return f" {counted(len(missed), 'other answer')} turned out wrong, too{named}."
 
 
 def by_line(check: dict[str, Any]) -> bool:

@@ -104,7 +104,8 @@ def _rows_to_check(contents: dict[str, Any]) -> list[str]:
         for each in check["rows"]
     ]
     head = [check["called"], "Observed", *([] if is_class else ["Predicted"]), *own]
-    return ["## Rows to check", table([*head, *check["columns"]], rows)]
+    said = f"{len(rows)} of {check['of']:,} rows. {check['reason']}"
+    return ["## Rows to check", escaped(said), table([*head, *check["columns"]], rows)]
 
 
 def _importances(contents: dict[str, Any]) -> list[str]:
@@ -115,7 +116,9 @@ def _importances(contents: dict[str, Any]) -> list[str]:
         for each in contents["drivers"]["rows"]
     ]
     head = ["Column", "Matters most with probability", "Matters at all"]
-    return ["## What drives the predictions", table(head, rows)]
+    shown, of = len(rows), contents["drivers"]["of"]
+    rest = [f"These are {shown} of {of} columns."] if shown < of else []
+    return ["## What drives the predictions", table(head, rows), *rest]
 
 
 def _settings(contents: dict[str, Any]) -> str:

@@ -30,9 +30,9 @@ def more_rows(held: HeldOut) -> dict[str, Any]:
     if forecast:
         first = forecast[0]
         long += (
-            " What more rows make narrower are the intervals of "
-            f"{'probabilities' if held.is_classifier else 'averages'}: twice as many rows "
-            f"({first['rows']:,}) by about {likely(1 - first['ratio'])} "
+            f" Twice as many rows ({first['rows']:,}) would make the intervals of "
+            f"{'probabilities' if held.is_classifier else 'averages'}, which say how well these "
+            f"are known, narrower by about {likely(1 - first['ratio'])} "
             f"({likely(1 - first['high'])} to {likely(1 - first['low'])})."
         )
     return {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -51,9 +52,8 @@ def trust_alerts(found: Mapping[str, Any]) -> list[dict[str, str]]:
     if not words:
         return []
     more = f" ({len(words)} warnings in all)" if len(words) > 1 else ""
-    said = (
-        f"The intervals may be wrong: {words[0]} See “Can its intervals be trusted?” below{more}."
-    )
+    first = re.split(r"(?<=[.!?])\s", words[0])[0]
+    said = f"Intervals may be wrong. {first} See “Can its intervals be trusted?” below{more}."
     return [{"kind": "warning", "words": said}]
 
 
