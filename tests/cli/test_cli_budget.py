@@ -76,7 +76,8 @@ def test_a_run_keeps_to_its_budget(tmp_path):
     assert run([*arguments, "--time-budget", f"{budget}s", "--quiet"]) == 0
     assert time.perf_counter() - started < 1.3 * budget + 3  # seconds to score and write
     model = nb.load(path)
-    assert 2 <= len(model.posterior_) <= model.n_draws <= 50  # fewer on a machine with other work
+    asked = 50 if model.n_draws == "quick" else model.n_draws  # few on a machine with other work
+    assert 2 <= len(model.posterior_) <= asked <= 50
 
 
 def test_a_budget_that_is_too_short_is_said(tmp_path, capsys):

@@ -116,7 +116,7 @@ def test_ranges_that_are_wrong_in_some_places_are_not_praised():
     model.fit(X[:300], y[:300])
     found = report.contents(model, X[300:], y[300:], diagnosis=model.diagnose(X[:300], y[:300]))
     by_key = {each["key"]: each for each in found["findings"]}
-    assert "not for all kinds of rows" in by_key["doubt"]["short"]
+    assert "not at all kinds of rows" in by_key["doubt"]["short"]
     assert "do not rely on them there" in by_key["doubt"]["long"]
     assert by_key["trust"]["short"] == "Only with care."
 
