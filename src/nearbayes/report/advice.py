@@ -101,7 +101,9 @@ def _about_rows(more: dict[str, Any]) -> list[str]:
     return []
 
 
-def not_to_conclude(held: HeldOut, target: str, alone: str | None = None) -> list[str]:
+def not_to_conclude(
+    held: HeldOut, target: str, doubt: dict[str, Any], alone: str | None = None
+) -> list[str]:
     """Mistakes that readers make; `alone` is a column that decides all."""
     first = (
         "A probability of 80 % is not a promise: of such rows, one in five turns out otherwise, "
@@ -118,6 +120,12 @@ def not_to_conclude(held: HeldOut, target: str, alone: str | None = None) -> lis
             f"{quoted(alone)} is known only after the outcome, it cannot."
         ]
     )
+    clear = doubt.get("right_if_clear")
+    if clear is not None and doubt["doubtful"] and clear < RELIABLE:
+        wrong = likely(1 - clear)
+        suspected.append(f"Clear does not mean right: {wrong} of the clear answers are wrong.")
+    if doubt.get("warned"):
+        suspected.append("90 % ranges do not hold 90 % everywhere: see the warning above.")
     return [
         *suspected,
         first,

@@ -10,7 +10,7 @@ from scipy.stats import binom, binomtest
 from sklearn.metrics import roc_auc_score
 
 from nearbayes.report.heldout import MOST_CLASSES, HeldOut
-from nearbayes.report.rounding import counted, likely, quoted, rounded
+from nearbayes.report.rounding import counted, likely, listed, quoted, rounded
 
 __all__ = ["answers"]
 
@@ -20,6 +20,7 @@ WIDE = 0.04  # width of that interval from which it is told
 CLEAR = 0.05  # p value of a comparison, row by row, with always answering the same
 LOOKED_AT = 0.05  # share of the rows with the highest probabilities that might be looked at
 SHADES = 9
+FEW_CLASSES = 4  # of each of which it is said how often it is found
 
 
 def answers(held: HeldOut) -> dict[str, Any] | None:
@@ -140,6 +141,13 @@ def _words(found: dict[str, Any]) -> tuple[str, str]:
             f"With only {counted(found['rows'], 'row')} to judge by, the share of right answers "
             f"may be {likely(low)} to {likely(high)} in the long run (90 % interval)."
         )
+    if found["verdict"] == "better" and len(found["classes"]) <= FEW_CLASSES:
+        shares = [
+            f"{likely(each['found'])} of the {quoted(each['name'])} rows"
+            for each in found["classes"]
+            if each["found"] is not None
+        ]
+        parts.append(f"It finds {listed(shares)}.")
     right = f"{found['right']:,} of {counted(found['rows'], 'row')}"
     return f"Right for {likely(found['accuracy'])} of the rows ({right}).", " ".join(parts)
 

@@ -162,7 +162,7 @@ def _found(
         + one_column_alerts(alone)
         + trust_alerts(trusted),
         "to_do": to_do(held, quality, sure, first["more"], trusted, alone),
-        "not_to_conclude": not_to_conclude(held, target, alone),
+        "not_to_conclude": not_to_conclude(held, target, sure, alone),
     }
 
 

@@ -74,7 +74,8 @@ def _wrong(check: dict[str, Any]) -> str:
     if not missed:
         return ""
     named = f" ({check['called'].lower()} {listed(missed)})"
-    return f" {counted(len(missed), 'other answer')} turned out wrong, too{named}."
+    which = "that is" if len(missed) == 1 else "that are"
+    return f" {counted(len(missed), 'answer')} {which} not listed turned out wrong{named}."
 
 
 def by_line(check: dict[str, Any]) -> bool:
