@@ -26,7 +26,7 @@ QUESTIONS = {
     "efficiency": "Does the learner use its rows well?",
     "excess error": "Would the learner find a truth like its own draws?",
     "more data": "What would more rows bring?",
-    "calibration": "Do intervals hold truths that are known?",
+    "calibration": "Do intervals hold in refits to replicated rows?",
 }
 NAN = float("nan")
 
@@ -170,6 +170,7 @@ class Diagnosis:
                     "unit": line.unit,
                     "words": line.words,
                     "advice": line.advice,
+                    "where": line.details.get("where"),
                     **({"picture": line.picture and line.picture.to_dict()} if pictures else {}),
                 }
                 for line in self.lines

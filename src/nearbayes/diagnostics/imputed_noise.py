@@ -25,12 +25,13 @@ from nearbayes.diagnostics.diagnosis import Line
 from nearbayes.diagnostics.refitting import Case, HeldOutFold
 from nearbayes.tables.table import Table
 
-__all__ = ["NAME", "noise_line"]
+__all__ = ["NAME", "PREDICTION", "noise_line"]
 
 Array = NDArray[np.float64]
 NAME = "noise"
 UNIT = "share of held-out outcomes in 90 % intervals of imputed ones"
 CLASS_UNIT = "Brier score of held-out labels over that of imputed ones"
+PREDICTION = "the prediction"
 N_SAMPLES = 99
 MOST_COLUMNS = 20
 SURE = 0.001  # p-value, shared by all tests of a line
@@ -49,13 +50,14 @@ def noise_line(case: Case) -> Line:
     causes, names = np.concatenate([each[1] for each in found]), found[0][2]
     inside = np.mean(np.abs(2 * ranks - 1) <= 0.9)
     error = float(np.sqrt(0.09 / ranks.size))
-    details = {"ranks": ranks}
+    details: dict[str, Any] = {"ranks": ranks}
     words = (
         f"Ranges that should hold 90 % of the outcomes hold {inside:.0%}, at rows of the fit that "
         "were left out in turn."
     )
-    faults = _faults(ranks, causes, names)
+    faults, where = _faults(ranks, causes, names)
     if faults:
+        details["where"] = where
         advice = (
             "Fit again with another distribution of the noise: noise='heteroscedastic', "
             "noise='residual', or the one that outcomes have."
@@ -65,8 +67,10 @@ def noise_line(case: Case) -> Line:
     return Line(NAME, "good", words, "", float(inside), error, UNIT, details)
 
 
-def _faults(ranks: Array, causes: Array, names: list[str]) -> list[str]:
-    """What is wrong with ranks, shape (n, n_columns), given what they may depend on, by name."""
+def _faults(
+    ranks: Array, causes: Array, names: list[str]
+) -> tuple[list[str], dict[str, Any] | None]:
+    """What is wrong with ranks, shape (n, n_columns), given what they may depend on, and where."""
     found = []
     tests = ranks.shape[1] * (1 + causes.shape[1])
     if any(_differs(column, SURE / tests) for column in ranks.T):
@@ -80,29 +84,31 @@ def _faults(ranks: Array, causes: Array, names: list[str]) -> list[str]:
     ]
     strongest = min(slopes, key=lambda each: each[0].pvalue, default=None)
     if strongest is None or strongest[0].pvalue * tests >= SURE:
-        return found
-    slope, *where = strongest
-    if abs(slope.statistic) > LARGEST_SLOPE:
-        found.append(
-            f"{_where(*where)} Real outcomes are noisier at some rows than at others; the model "
-            "takes their noise to be the same everywhere."
-        )
-    return found
+        return found, None
+    slope, name, *seen = strongest
+    if abs(slope.statistic) <= LARGEST_SLOPE:
+        return found, None
+    where = _where(*seen)
+    found.append(
+        f"Where {name} is {where['side']} {where['end']:.3g}, ranges hold {where['share']:.0%} of "
+        "the outcomes, not 90 %. Real outcomes are noisier at some rows than at others; the model "
+        "takes their noise to be the same everywhere."
+    )
+    return found, {"of": name, **where}
 
 
-def _where(name: str, cause: Array, far: Array) -> str:
+def _where(cause: Array, far: Array) -> dict[str, Any]:
     """Where ranges for 90 % hold the fewest outcomes: at the lowest or highest values of a cause.
 
     Examples
     --------
-    >>> _where("the prediction", np.arange(6.0), np.array([0.1, 0.5, 0.2, 0.3, 0.95, 0.5]))
-    'Where the prediction is above 3.33, ranges hold 50% of the outcomes, not 90 %.'
+    >>> _where(np.arange(6.0), np.array([0.1, 0.5, 0.2, 0.3, 0.95, 0.5]))
+    {'side': 'above', 'end': 3.333..., 'share': 0.5}
     """
     lowest, highest = np.quantile(cause, [1 / 3, 2 / 3])
-    low, high = (np.mean(far[part] <= 0.9) for part in (cause <= lowest, cause >= highest))
-    worse = f"below {lowest:.3g}" if low < high else f"above {highest:.3g}"
-    share = f"ranges hold {min(low, high):.0%} of the outcomes, not 90 %."
-    return f"Where {name} is {worse}, {share}"
+    low, high = (float(np.mean(far[part] <= 0.9)) for part in (cause <= lowest, cause >= highest))
+    side, end = ("below", lowest) if low < high else ("above", highest)
+    return {"side": side, "end": float(end), "share": min(low, high)}
 
 
 def _differs(ranks: Array, sure: float) -> bool:
@@ -134,7 +140,7 @@ def _ranked(case: Case, fold: HeldOutFold, rng: Any) -> tuple[Array, Array, list
     numbers, names = _numbers(x)
     predicted = fold.whole[fold.few]
     causes = np.concatenate([predicted, numbers], axis=1)
-    return ranks, causes, ["the prediction"] * predicted.shape[1] + names
+    return ranks, causes, [PREDICTION] * predicted.shape[1] + names
 
 
 def _imputed(case: Case, fold: HeldOutFold, rng: Any) -> tuple[Any, Table]:

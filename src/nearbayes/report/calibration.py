@@ -78,7 +78,7 @@ def _calibrated(found: Calibration, n_draws: int) -> str:
         f"intervals have to reach {in_digits(found.factor(0.9, n_draws))} standard deviations to "
         f"each side on the {SCALES[found.link]} scale to cover the known truth that often "
         f"(standard error {in_digits(found.error(0.9))}; 1.64 for a normal distribution), and so "
-        "they do here. Calibration never makes them narrower."
+        "they do here."
     )
 
 
@@ -94,7 +94,10 @@ def _uncalibrated(held: HeldOut) -> str:
         if inflation != 1
         else "They are quantiles of the draws."
     )
+    start = f"Intervals are not calibrated by simulation. {widened}"
+    if not held.posterior.chunks.traits.calibrate:
+        return f"{start} That is usual for this kind of model."
     return (
-        f"Intervals are not calibrated by simulation. {widened} This is enough for linear models, "
-        'but flexible ones usually need calibration="simulation" to cover as often as they say.'
+        f'{start} Flexible models usually need calibration="simulation" to cover as often as they '
+        "say."
     )

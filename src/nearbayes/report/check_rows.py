@@ -46,6 +46,7 @@ def check_rows(
         "columns": names,
         "rows": entries,
         "first": CHECKED,
+        "needed": bool(rare) or any(each["doubtful"] for each in entries),
         "of": held.n,
         "wrong_elsewhere": [str(held.labels[row]) for row in missed],
     }

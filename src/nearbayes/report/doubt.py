@@ -30,6 +30,7 @@ def doubt(
     covered: dict[str, Any],
     rare: dict[str, Any] | None = None,
     warned: bool = False,
+    where: dict[str, Any] | None = None,
 ) -> dict[str, Any]:
     """How sure predictions are, in words and in a picture of rows with their intervals.
 
@@ -42,10 +43,12 @@ def doubt(
         The rare class of two, if there is one: see `answers`.
     warned : bool
         Whether the diagnosis warns, so that ranges cannot be relied on without a reserve.
+    where : dict, optional
+        Above or below which prediction ("side", "end") ranges hold too few outcomes, if that is so.
     """
     if held.is_classifier:
         return _of_classes(Answered(held), rare)
-    return _of_outcomes(held, covered, warned)
+    return _of_outcomes(held, covered, warned, where)
 
 
 def _of_classes(found: Answered, rare: dict[str, Any] | None) -> dict[str, Any]:
@@ -151,7 +154,9 @@ def _spaced(order: Index) -> Index:
     return order[np.linspace(0, len(order) - 1, few).round().astype(np.intp)]
 
 
-def _of_outcomes(held: HeldOut, covered: dict[str, Any], warned: bool) -> dict[str, Any]:
+def _of_outcomes(
+    held: HeldOut, covered: dict[str, Any], warned: bool, where: dict[str, Any] | None
+) -> dict[str, Any]:
     rows = held.scored
     outer = held.at(rows, lambda x: held.model.predict_interval(x, LEVEL))
     inner = held.at(rows, lambda x: held.model.predict_interval(x, LEVEL, kind="credible"))
@@ -169,12 +174,19 @@ def _of_outcomes(held: HeldOut, covered: dict[str, Any], warned: bool) -> dict[s
         "widest": [str(held.labels[row]) for row in rows[widest[:MOST_NAMED]].tolist()],
         "rows": len(rows),
         "warned": warned,
+        "there": None if where is None else _there(held.mean[rows], where),
         "uneven": _uneven(
             held.mean[rows], (outer[:, 0] <= held.y[rows]) & (held.y[rows] <= outer[:, 1])
         ),
     }
     picture = _outcome_picture(held, outer, inner)
     return {**numbers, **_outcome_words(numbers, held), "picture": picture}
+
+
+def _there(predicted: Array, where: dict[str, Any]) -> int:
+    """How many predictions a warning is about."""
+    above = predicted > where["end"]
+    return int((above if where["side"] == "above" else ~above).sum())
 
 
 def _uneven(predicted: Array, inside: NDArray[np.bool_]) -> dict[str, Any] | None:
@@ -222,7 +234,10 @@ def _outcome_words(numbers: dict[str, Any], held: HeldOut) -> dict[str, str]:
             "there."
         )
     elif numbers["warned"] and numbers["honest"] == "yes":
-        parts.append("The warning above says where ranges may be wrong, judged by more rows.")
+        said = "The warning above is judged by more rows, those of the fit."
+        if numbers["there"] is not None:
+            said += f" It is about {numbers['there']:,} of these {numbers['rows']:,} predictions."
+        parts.append(said)
     return {"short": short, "long": " ".join(parts)}
 
 

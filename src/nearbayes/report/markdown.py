@@ -105,7 +105,8 @@ def _rows_to_check(contents: dict[str, Any]) -> list[str]:
     ]
     head = [check["called"], "Observed", *([] if is_class else ["Predicted"]), *own]
     said = f"{len(rows)} of {check['of']:,} rows. {check['reason']}"
-    return ["## Rows to check", escaped(said), table([*head, *check["columns"]], rows)]
+    title = "Rows to check" if check["needed"] else "The least sure rows"
+    return [f"## {title}", escaped(said), table([*head, *check["columns"]], rows)]
 
 
 def _importances(contents: dict[str, Any]) -> list[str]:

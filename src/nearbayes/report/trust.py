@@ -9,10 +9,11 @@ from typing import Any
 from nearbayes.diagnostics import enough_draws
 from nearbayes.diagnostics.diagnose import FEWEST_DRAWS
 from nearbayes.diagnostics.diagnosis import Diagnosis
+from nearbayes.diagnostics.imputed_noise import PREDICTION
 from nearbayes.report.heldout import HeldOut
 from nearbayes.report.small_pictures import small_picture
 
-__all__ = ["trust", "trust_alerts", "warnings_of"]
+__all__ = ["doubtful_predictions", "trust", "trust_alerts", "warnings_of"]
 
 SHOWN = {"good": "fine", "warning": "warning", "forecast": "forecast"}
 
@@ -57,6 +58,12 @@ def trust_alerts(found: Mapping[str, Any]) -> list[dict[str, str]]:
     return [{"kind": "warning", "words": said}]
 
 
+def doubtful_predictions(found: Mapping[str, Any]) -> dict[str, Any] | None:
+    """Which predictions the ranges of are in doubt, where the diagnosis says so."""
+    places = [line["where"] for line in warnings_of(found) if line.get("where")]
+    return next((each for each in places if each["of"] == PREDICTION), None)
+
+
 def warnings_of(found: Mapping[str, Any]) -> list[dict[str, Any]]:
     """Lines of the diagnosis that warn of the model, not of few draws."""
     warn = [line for line in found["lines"] if line["status"] == "warning"]
@@ -79,6 +86,7 @@ def _line(line: Mapping[str, Any]) -> dict[str, Any]:
     picture = line.get("picture")
     return {
         **{name: line[name] for name in ("name", "question", "status", "words", "advice")},
+        "where": line.get("where"),
         "shown": SHOWN[line["status"]],
         "picture": None if picture is None else small_picture(picture),
     }
