@@ -207,3 +207,73 @@ def test_a_diagnosis_wants_the_rows_of_the_fit(rows, outcomes):
 def test_what_is_no_estimator(estimator):
     with pytest.raises(TypeError, match="estimator must be"):
         nb.PosteriorRegressor(estimator, **FEW).fit(X, Y)
+
+
+@pytest.mark.parametrize(
+    ("option", "said"),
+    [
+        (["--method", "ntkgp"], "--method ntkgp needs draws of a prior, as --model mlp has"),
+        (["--executor", "foo"], "--executor must be None, one of serial"),
+    ],
+)
+def test_options_that_do_not_fit_are_wrong_usage(tmp_path, capsys, option, said):
+    data = tmp_path / "data.csv"
+    pd.DataFrame({"x": X[:, 0], "y": Y}).to_csv(data, index=False)
+    arguments = ["fit", str(data), "--target", "y", "--model", "linear", "-o", str(tmp_path / "m")]
+    assert run([*arguments, *option]) == 2
+    assert said in " ".join(capsys.readouterr().err.split())
+
+
+@pytest.mark.parametrize("executor", [3, ["serial"], object()])
+def test_an_executor_that_is_none_is_said_without_dask(executor):
+    with pytest.raises(TypeError, match="executor must be a name, an address or a Dask client"):
+        nb.martingale_posterior(
+            nb.SequentialMLE(nb.families.Bernoulli()), [1, 0], executor=executor
+        )
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({"finish_after": "a"}, "finish_after must be None or a positive number"),
+        ({"finish_after": True}, "finish_after must be None or a positive number"),
+        ({"step_size": 0.1}, "step_size must be a function or None"),
+    ],
+)
+def test_settings_of_gradient_martingales(given, said):
+    with pytest.raises((TypeError, ValueError), match=said):
+        nb.GradientMartingale(lambda theta, z: 0.0, lambda theta, key: 0.0, np.zeros(1), **given)
+
+
+@pytest.mark.parametrize("start", ["abc", None])
+def test_a_start_that_is_no_array(start):
+    density = nb.GradientMartingale(lambda theta, z: 0.0, lambda theta, key: 0.0, start)
+    with pytest.raises(ValueError, match="start must be an array of numbers"):
+        nb.martingale_posterior(density, X[:, 0], n_draws=2)
+
+
+@pytest.mark.parametrize(("d", "beta"), [("a", 1.0), (2.5, 1.0), (0, 1.0), (3, "b"), (3, np.nan)])
+def test_an_inverse_problem_needs_numbers(d, beta):
+    with pytest.raises(ValueError, match=r"must be a (whole|finite) number"):
+        nb.LinearGaussian.decaying(d, beta)
+    with pytest.raises(ValueError, match="alpha must be a finite number"):
+        nb.LinearGaussian([1.0], alpha="x")
+
+
+def test_points_of_another_size_are_not_in_a_set():
+    draws = nb.martingale_posterior(nb.LinearGaussian([1.0, 0.5]), X[:, :2], n_draws=50)
+    with pytest.raises(ValueError, match="points must have 2 entries"):
+        draws.apply(lambda theta: theta).ellipsoid().contains(np.zeros(3))
+
+
+def test_when_all_draws_fail_the_message_is_a_sentence_and_the_place_is_its_cause():
+    def fail(z):
+        if len(z) > 60:
+            raise ArithmeticError("no")
+        return 0.0
+
+    failing = nb.algorithm(fail, lambda model, size, rng: np.zeros(size))
+    with pytest.raises(RuntimeError, match="all 2 draws failed; the first said") as found:
+        nb.martingale_posterior(failing, Y, n_draws=2, random_state=0)
+    assert "\n" not in str(found.value)
+    assert "in fail" in str(found.value.__cause__)

@@ -15,11 +15,14 @@ from numpy.typing import NDArray
 from nearbayes.cli.choices import Method, ModelName, Noise, Task
 from nearbayes.cli.errors import UsageError
 from nearbayes.cli.schema import Reading
-from nearbayes.execution.executors import executor_of
+from nearbayes.execution.executors import check_name, executor_of
 
 __all__ = ["Options", "Say", "Work"]
 
 Say = Callable[[str], None]
+
+
+OF_NETWORKS = ("anchored", "ntkgp")
 
 
 @dataclass(frozen=True)
@@ -49,6 +52,16 @@ class Options:
             raise UsageError(f"--holdout must be at least 0 and less than 1, got {self.holdout}.")
         if self.quick and (self.draws or self.refits or self.budget):
             raise UsageError("--quick excludes --draws, --refits and --time-budget: choose one.")
+        if self.executor is not None:
+            try:
+                check_name(self.executor)
+            except ValueError as error:
+                raise UsageError(f"--{error}") from error  # it begins with "executor"
+        if self.method in OF_NETWORKS and self.model != "mlp":
+            raise UsageError(
+                f"--method {self.method} needs draws of a prior, as --model mlp has, got "
+                f"--model {self.model}: use that, or another method."
+            )
 
     @property
     def processes(self) -> int:

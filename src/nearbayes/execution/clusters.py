@@ -142,16 +142,16 @@ def _of_dask(future: Any) -> Done | Lost | None:
 
 def dask_client(choice: Any) -> Any:
     """The Dask client that a name, an address or a client stands for."""
+    if not isinstance(choice, str) and not _is_of_dask(choice):
+        raise TypeError(f"executor must be a name, an address or a Dask client, got {choice!r}.")
     try:
         import distributed
     except ImportError as missing:
         raise ImportError(
             f"executor={choice!r} needs Dask: pip install 'nearbayes[dask]'."
         ) from missing
-    if isinstance(choice, distributed.Client):
-        return choice
     if not isinstance(choice, str):
-        raise TypeError(f"executor must be a name, an address or a Dask client, got {choice!r}.")
+        return choice
     if choice != "dask":
         return _connected(choice)
     try:
@@ -164,6 +164,12 @@ def dask_client(choice: Any) -> Any:
             "executor='dask' found no client: make one with distributed.Client(address), set "
             "DASK_SCHEDULER_ADDRESS, or give the address (tcp://host:8786)."
         ) from none
+
+
+def _is_of_dask(choice: Any) -> bool:
+    """Whether this is a client, without an import of Dask; also one of a class derived from it."""
+    kinds = {(kind.__module__, kind.__name__) for kind in type(choice).__mro__}
+    return ("distributed.client", "Client") in kinds
 
 
 def _connected(address: str) -> Any:

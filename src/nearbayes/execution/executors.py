@@ -23,7 +23,14 @@ from nearbayes.execution.processes import DIED, ProcessExecutor
 from nearbayes.execution.work import Work
 from nearbayes.telling import warn
 
-__all__ = ["ExecutorChoice", "JoblibExecutor", "SerialExecutor", "ThreadExecutor", "executor_of"]
+__all__ = [
+    "ExecutorChoice",
+    "JoblibExecutor",
+    "SerialExecutor",
+    "ThreadExecutor",
+    "check_name",
+    "executor_of",
+]
 
 ExecutorChoice = Any  # None, a name, an address, or a Dask client
 NAMES = ("serial", "threads", "processes", "dask", "ray")
@@ -112,6 +119,15 @@ def _named_outcome(work: Work, item: Item) -> Outcome:
     return item, work.outcome(item)
 
 
+def check_name(choice: str) -> None:
+    """Refuse what is no name of an executor and no address."""
+    if choice not in NAMES and not choice.startswith(ADDRESSES):
+        raise ValueError(
+            f"executor must be None, one of {', '.join(NAMES)}, the address of a Dask scheduler "
+            f"(tcp://host:8786) or a Dask client, got {choice!r}."
+        )
+
+
 def executor_of(
     choice: ExecutorChoice = None,
     n_jobs: int | None = None,
@@ -148,11 +164,7 @@ def executor_of(
     if choice == "ray":
         started_ray()
         return RayExecutor()
-    if choice not in NAMES:
-        raise ValueError(
-            f"executor must be None, one of {', '.join(NAMES)}, the address of a Dask scheduler "
-            f"(tcp://host:8786) or a Dask client, got {choice!r}."
-        )
+    check_name(choice)
     if limited and choice != "processes":
         raise ValueError(
             "draw_timeout and draw_memory need workers that can be ended, got "

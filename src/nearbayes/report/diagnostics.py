@@ -80,11 +80,7 @@ def about_failures(posterior: Any) -> str:
 def _about_draws(halves: dict[str, Any], n_draws: int) -> str:
     if n_draws < 2:
         return "One draw has no spread: use at least 20 draws."
-    widths = percent((2 * (n_draws - 1)) ** -0.5)
-    exact = (
-        f"Draws are independent, so the standard error of a mean is sd / √{n_draws}, and that of "
-        f"an interval width about {widths}."
-    )
+    exact = f"Draws are independent, so the standard error of a mean is sd / √{n_draws}."
     reach = (n_draws - 1) / (n_draws + 1)
     if reach < max(LEVELS):
         exact += (
