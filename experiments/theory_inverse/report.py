@@ -40,8 +40,11 @@ def write_report(records: Records, folder: Path) -> None:
         "finite radius, 2αβ > 1; its main case is α = 1. The bound holds everywhere. The ratio "
         "itself is the same where the smallest dimension holds nearly the whole radius. Elsewhere "
         f"the problem of {DIMENSIONS[0]} coordinates is another one than that of "
-        f"{DIMENSIONS[-1]:,}: the radius grows with d, the distance much less (`distance apart`),"
-        " and so the ratio falls with d. `radius` is the squared radius at the smallest d over "
+        f"{DIMENSIONS[-1]:,}: the radius grows with d, the distance much less, and so the ratio "
+        "falls with d; it never rises. `over one radius` is how far ratios are apart if all are "
+        "over the radius of one problem, which leaves the distance alone: the same within "
+        f"{CLOSE:.0%} in {_close_distances(frame)} of {len(ALPHAS) * len(BETAS)} settings. "
+        "`radius` is the squared radius at the smallest d over "
         f"that at the largest, n = {N_ROWS[-1]:,}.",
         f"## By n, alpha = {AT[0]:g}, beta = {AT[1]:g}",
         "The formula is that of an infinite path. The ratio of draws includes 1.5 / n_draws, the "
@@ -78,9 +81,19 @@ def _goal(frame: pd.DataFrame) -> pd.DataFrame:
                 "apart": f"{apart:.1%}",
                 "the same": "yes" if apart <= CLOSE else "no",
                 "radius": f"{squares[0, -1] / squares[-1, -1]:.1%}",
-                "distance apart": f"{_apart(found * squares):.1%}",
+                "over one radius": f"{_apart(found * squares):.1%}",
             }
     return pd.DataFrame(rows).T.rename_axis("alpha, beta")
+
+
+def _close_distances(frame: pd.DataFrame) -> int:
+    """Settings in which distances alone are the same for all dimensions."""
+    found = [
+        _apart(ratios(frame, alpha, beta, "formula") * radii(alpha, beta))
+        for alpha in ALPHAS
+        for beta in BETAS
+    ]
+    return sum(each <= CLOSE for each in found)
 
 
 def radii(alpha: float, beta: float) -> NDArray[np.float64]:

@@ -19,6 +19,7 @@ from nearbayes.execution.stores import Store, store_of
 
 __all__ = ["Keeper"]
 
+MOST_STORES = 8
 PAUSE = 2  # times as long as a write took to fail, until the next is tried
 _stores: dict[tuple[str, bytes], Store | None] = {}  # of this process, those of other runs as None
 _again_at: dict[str, float] = {}  # moments, by place
@@ -82,6 +83,9 @@ class Keeper:
         """The store, if it is that of this run: a folder of another machine is not."""
         key = (self.place, self.run)
         if key not in _stores:
+            if len(_stores) >= MOST_STORES:  # of runs that are over
+                _stores.clear()
+                _again_at.clear()
             store = store_of(self.place)
             _stores[key] = store if is_of_run(store, self.run) else None
         return _stores[key]
