@@ -143,11 +143,18 @@ def test_an_item_that_takes_too_much_memory_is_lost_alone(executor):
     assert "draw_memory" in found.lost[1].error
 
 
-def test_parallel_config_of_dask_is_taken_on_its_own_interface(dask):
-    with joblib.parallel_config("dask"):
+def test_parallel_config_of_dask_is_taken_on_its_own_interface():
+    # a cluster of its own: Dask may not start a worker again that was killed while it started
+    distributed = pytest.importorskip("distributed")
+    options = {"n_workers": 2, "threads_per_worker": 1, "dashboard_address": ":0"}
+    with (
+        distributed.LocalCluster(**options) as cluster,
+        distributed.Client(cluster),
+        joblib.parallel_config("dask"),
+    ):
         found = executor_of(None)
-    assert isinstance(found, DaskExecutor)
-    assert found.workers == 2
+        assert isinstance(found, DaskExecutor)
+        assert found.workers == 2
 
 
 def test_parallel_config_of_ray_is_taken_on_its_own_interface(ray):
