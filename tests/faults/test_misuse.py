@@ -277,3 +277,18 @@ def test_when_all_draws_fail_the_message_is_a_sentence_and_the_place_is_its_caus
         nb.martingale_posterior(failing, Y, n_draws=2, random_state=0)
     assert "\n" not in str(found.value)
     assert "in fail" in str(found.value.__cause__)
+
+
+def test_questions_to_a_causal_model_that_cannot_be_meant():
+    k = np.random.default_rng(1).integers(0, 5, 60)
+    frame = pd.DataFrame({"x": X[:, 0], "k": k, "y": Y})
+    model = nb.causal.SCM([("x", "y"), ("k", "y")], **LINEAR).fit(frame)
+    assert model.effect("y", None).mean == 0  # nothing against nothing
+    with pytest.raises(ValueError, match=r"outcome is .* which is no node"):
+        model.effect(["y"], {"x": 1.0})
+    with pytest.raises(ValueError, match="do must have a whole number for 'k'"):
+        model.effect("y", {"k": 2.7})
+    with pytest.raises(ValueError, match="models must be 'auto'"):
+        nb.causal.SCM([("x", "y")], models=None).fit(frame)
+    with pytest.raises(ValueError, match="columns of the same name"):
+        nb.causal.SCM([("x", "y")], **LINEAR).fit(pd.concat([frame, frame[["x"]]], axis=1))

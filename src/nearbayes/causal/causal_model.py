@@ -214,7 +214,7 @@ class CausalModel(BaseEstimator):  # type: ignore[misc]
     def effect(
         self,
         outcome: str,
-        do: Mapping[str, Any],
+        do: Mapping[str, Any] | None,
         versus: Mapping[str, Any] | None = None,
         *,
         given: Mapping[str, Any] | None = None,
@@ -226,7 +226,7 @@ class CausalModel(BaseEstimator):  # type: ignore[misc]
         ----------
         outcome : str
         do, versus : mapping
-            As in `sample`; `versus` None: nothing is done.
+            As in `sample`; None: nothing is done.
         given : mapping, optional
             Rows to look at: a value, or a range (low, high), of nodes that neither intervention
             changes. Then the effect is that among such rows.
@@ -234,7 +234,7 @@ class CausalModel(BaseEstimator):  # type: ignore[misc]
         """
         first, second = (self._under(each, n) for each in (do, versus))
         k = self._graph.nodes.index(self._checked(outcome))
-        kept = self._given(given, {*do, *(versus or {})}, second)
+        kept = self._given(given, {*(do or {}), *(versus or {})}, second)
         pairs = zip(first[..., k], second[..., k], kept, strict=True)
         differences = [
             self._means(a[None, rows], outcome)[0] - self._means(b[None, rows], outcome)[0]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from graphlib import CycleError, TopologicalSorter
@@ -86,7 +86,7 @@ class CausalGraph:
 
     def check_node(self, node: Any, what: str) -> None:
         """Refuse what is no node."""
-        if node not in self.parents:
+        if not isinstance(node, Hashable) or node not in self.parents:
             raise ValueError(f"{what} is {node!r}, which is no node: choose {_listed(self.nodes)}.")
 
 

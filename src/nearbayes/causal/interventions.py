@@ -78,6 +78,11 @@ def _set(variable: Variable, value: Any) -> Held:
         raise TypeError(f"do must have a number for {variable.name!r}, got {value!r}.")
     if variable.kind != "category" and isinstance(value, Real) and not np.isfinite(float(value)):
         raise ValueError(f"do must have a finite number for {variable.name!r}, got {value!r}.")
+    if variable.kind == "integer" and isinstance(value, Real) and float(value) % 1:
+        raise ValueError(
+            f"do must have a whole number for {variable.name!r}, as the data do, got {value!r}: to "
+            "allow fractions, fit to a column of floats."
+        )
     return Held(float(variable.codes([value], "do")[0]))
 
 

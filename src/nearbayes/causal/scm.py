@@ -106,7 +106,7 @@ class SCM(CausalModel):
         if isinstance(chosen, Mapping):
             chosen = chosen.get(variable.name, "auto")
         is_category = variable.kind == "category"
-        if isinstance(chosen, str):
+        if chosen is None or isinstance(chosen, str):
             chosen = _usual(chosen, is_category)
         if is_category:
             return classifier_algorithm(chosen, {})
@@ -116,7 +116,7 @@ class SCM(CausalModel):
         return found
 
 
-def _usual(name: str, is_category: bool) -> Any:
+def _usual(name: str | None, is_category: bool) -> Any:
     """The estimator that a name stands for."""
     known = {
         "auto": (SmoothTreesRegressor, SmoothTreesClassifier),

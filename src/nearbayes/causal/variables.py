@@ -14,6 +14,7 @@ from typing import Any, Literal
 
 import narwhals.stable.v2 as nw
 import numpy as np
+from narwhals.exceptions import DuplicateError
 from numpy.typing import ArrayLike, NDArray
 
 from nearbayes.causal.graph import CausalGraph
@@ -189,6 +190,11 @@ def _columns(frame: Any, graph: CausalGraph, what: str) -> dict[str, NDArray[Any
             raise TypeError(
                 f"{what} must be a data frame or a mapping of columns, got "
                 f"{type(frame).__name__}: columns need the names of the nodes."
+            ) from None
+        except DuplicateError as error:
+            said = " ".join(str(error).split())
+            raise ValueError(
+                f"{what} has columns of the same name: rename them ({said})."
             ) from None
         names = list(table.columns)
         if not all(isinstance(name, str) for name in names):
