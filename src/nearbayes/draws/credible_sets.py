@@ -13,12 +13,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from numbers import Real
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import brentq
 
-from nearbayes.core.schedule import is_number
 from nearbayes.draws.credible import (
     SMALLEST,
     Link,
@@ -149,7 +149,7 @@ class Ellipsoid:
 
     def enlarged(self, margin: float) -> Ellipsoid:
         """The set of points within a Euclidean distance of this one."""
-        if not (is_number(margin) and margin >= 0):
+        if not (isinstance(margin, Real) and margin >= 0):
             raise ValueError(f"margin must be a number of at least 0, got {margin!r}.")
         return replace(self, margin=self.margin + float(margin))
 
@@ -251,9 +251,9 @@ def enlargement(wasserstein: float, share: float) -> float:
     >>> round(enlargement(0.01, 0.04), 6)
     0.05
     """
-    if not (is_number(wasserstein) and 0 <= wasserstein < np.inf):
+    if not (isinstance(wasserstein, Real) and 0 <= wasserstein < np.inf):
         raise ValueError(f"wasserstein must be a number of at least 0, got {wasserstein!r}.")
-    if not (is_number(share) and 0 < share < 1):
+    if not (isinstance(share, Real) and 0 < share < 1):
         raise ValueError(f"share must lie strictly between 0 and 1, got {share!r}.")
     return float(wasserstein / np.sqrt(share))
 
