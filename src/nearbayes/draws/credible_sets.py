@@ -149,7 +149,7 @@ class Ellipsoid:
 
     def enlarged(self, margin: float) -> Ellipsoid:
         """The set of points within a Euclidean distance of this one."""
-        if not (isinstance(margin, Real) and margin >= 0):
+        if not (_is_number(margin) and margin >= 0):
             raise ValueError(f"margin must be a number of at least 0, got {margin!r}.")
         return replace(self, margin=self.margin + float(margin))
 
@@ -251,11 +251,15 @@ def enlargement(wasserstein: float, share: float) -> float:
     >>> round(enlargement(0.01, 0.04), 6)
     0.05
     """
-    if not (isinstance(wasserstein, Real) and 0 <= wasserstein < np.inf):
+    if not (_is_number(wasserstein) and 0 <= wasserstein < np.inf):
         raise ValueError(f"wasserstein must be a number of at least 0, got {wasserstein!r}.")
-    if not (isinstance(share, Real) and 0 < share < 1):
+    if not (_is_number(share) and 0 < share < 1):
         raise ValueError(f"share must lie strictly between 0 and 1, got {share!r}.")
     return float(wasserstein / np.sqrt(share))
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, Real)
 
 
 def enlarged_interval(values: ArrayLike, coverage: float, wasserstein: float) -> Array:
