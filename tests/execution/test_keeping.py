@@ -16,8 +16,7 @@ from nearbayes.execution.work import Work
 
 @pytest.fixture(autouse=True)
 def _no_memory(monkeypatch):
-    """A process remembers stores and their faults."""
-    monkeypatch.setattr(keeping, "_stores", {})
+    """A process remembers places that failed."""
     monkeypatch.setattr(keeping, "_again_at", {})
 
 

@@ -59,7 +59,7 @@ class Urn:
         Rows come one by one and in random order, for many draws at once: row i is an old one or a
         copy of one of the i rows before it. This is faster than a Dirichlet distribution per draw.
         """
-        counts, at_once = data.row_counts(), max(1, MOST_BALLS // size)
+        counts, at_once = data.row_counts(), max(1, MOST_BALLS // (size + len(data.row_counts())))
         parts = [
             _one_by_one(counts, size, min(at_once, n_draws - first), rng)
             for first in range(0, n_draws, at_once)

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nearbayes.core.data import Blocks, Data, Repeated, Rows, finite
-from nearbayes.core.inputs import as_inputs
+from nearbayes.core.inputs import Urn, as_inputs
 from nearbayes.core.protocols import ChunkAlgorithm, DrawsFailedError, Inputs, Models
 from nearbayes.core.seeds import Streams
 from nearbayes.core.state import State, chosen
@@ -161,7 +161,7 @@ def imputed(
 def _all_at_once(algorithm: ChunkAlgorithm, inputs: Inputs, data: Sequence[Data]) -> bool:
     """Whether the inputs of all draws come from one generator, as many have the same data."""
     alike = isinstance(data, Repeated) and not algorithm.traits.keeps_rows
-    return alike and len(data) >= MANY and hasattr(inputs, "sample_for_draws")
+    return alike and len(data) >= MANY and type(inputs).sample is Urn.sample
 
 
 def sampled(

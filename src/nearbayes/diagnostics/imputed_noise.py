@@ -32,6 +32,7 @@ NAME = "noise"
 UNIT = "share of held-out outcomes in 90 % intervals of imputed ones"
 CLASS_UNIT = "Brier score of held-out labels over that of imputed ones"
 PREDICTION = "the prediction"
+FEW_VALUES = 5  # of a column, which are then looked at one by one
 N_SAMPLES = 99
 MOST_COLUMNS = 20
 SURE = 0.001  # p-value, shared by all tests of a line
@@ -89,26 +90,47 @@ def _faults(
     if abs(slope.statistic) <= LARGEST_SLOPE:
         return found, None
     where = _where(*seen)
+    place = ""
+    if where is not None:
+        at = f"{where['side']} {where['end']:.3g}".strip()
+        place = (
+            f"Where {name} is {at}, ranges hold {where['share']:.0%} of the outcomes, not 90 %. "
+        )
     found.append(
-        f"Where {name} is {where['side']} {where['end']:.3g}, ranges hold {where['share']:.0%} of "
-        "the outcomes, not 90 %. Real outcomes are noisier at some rows than at others; the model "
-        "takes their noise to be the same everywhere."
+        f"{place}Real outcomes are noisier at some rows than at others; the model takes their "
+        "noise to be the same everywhere."
     )
-    return found, {"of": name, **where}
+    return found, None if where is None else {"of": name, **where}
 
 
-def _where(cause: Array, far: Array) -> dict[str, Any]:
-    """Where ranges for 90 % hold the fewest outcomes: at the lowest or highest values of a cause.
+def _where(cause: Array, far: Array) -> dict[str, Any] | None:
+    """Where ranges for 90 % hold the fewest outcomes: at a value, or in an outer third of the rows.
+
+    None if they do not hold clearly fewer anywhere.
 
     Examples
     --------
-    >>> _where(np.arange(6.0), np.array([0.1, 0.5, 0.2, 0.3, 0.95, 0.5]))
-    {'side': 'above', 'end': 3.333..., 'share': 0.5}
+    >>> far = np.r_[np.full(30, 0.5), np.full(30, 0.95)]
+    >>> _where(np.arange(60.0), far)
+    {'side': 'above', 'end': 39.333..., 'share': 0.0}
+    >>> _where(np.repeat([0.0, 1.0], 30), far)
+    {'side': '', 'end': 1.0, 'share': 0.0}
     """
-    lowest, highest = np.quantile(cause, [1 / 3, 2 / 3])
-    low, high = (float(np.mean(far[part] <= 0.9)) for part in (cause <= lowest, cause >= highest))
-    side, end = ("below", lowest) if low < high else ("above", highest)
-    return {"side": side, "end": float(end), "share": min(low, high)}
+    values = np.unique(cause)
+    if len(values) <= FEW_VALUES:
+        groups = [("", value, cause == value) for value in values]
+    else:
+        low, high = np.quantile(cause, [1 / 3, 2 / 3])
+        groups = [("below", low, cause < low), ("above", high, cause > high)]
+    shares = [
+        (float(np.mean(far[rows] <= 0.9)), side, float(end), int(rows.sum()))
+        for side, end, rows in groups
+        if rows.any()
+    ]
+    share, side, end, size = min(shares)
+    if share > 0.9 - 2 * np.sqrt(0.09 / size):
+        return None
+    return {"side": side, "end": end, "share": share}
 
 
 def _differs(ranks: Array, sure: float) -> bool:
@@ -158,14 +180,21 @@ def _numbers(x: Table) -> tuple[Array, list[str]]:
     """
     frame = getattr(x, "to_numpy", None)
     raw = x if frame is None else frame()
+    if len(x.shape) < 2:  # texts and other sequences
+        return np.empty((x.shape[0], 0)), []
     columns, names = [], []
     known = [f"“{name}”" for name in getattr(x, "columns", ())]
     for place in range(min(x.shape[1], MOST_COLUMNS)):
         try:
-            column = np.asarray(np.asarray(raw)[:, place], dtype=np.float64)
+            values = np.asarray(raw)[:, place]
+            if values.dtype.kind in "mM":  # dates, whose numbers nobody knows
+                continue
+            column = np.asarray(values, dtype=np.float64)
         except (TypeError, ValueError, IndexError):  # text, or a sparse matrix
             continue
-        columns.append(np.nan_to_num(column))
+        known_ones = column[np.isfinite(column)]
+        usual = np.median(known_ones) if len(known_ones) else 0.0
+        columns.append(np.where(np.isfinite(column), column, usual))
         names.append(known[place] if known else f"column {place + 1}")
     return np.stack(columns, axis=1) if columns else np.empty((x.shape[0], 0)), names
 

@@ -75,8 +75,11 @@ class Checkpoint:
 
     @property
     def keeper(self) -> Keeper | None:
-        """What workers write finished items with; after `load`, which finds damaged files."""
-        if self._place is None:
+        """What workers write finished items with; after `load`, which finds damaged files.
+
+        Only for a folder: an object store that is away would hold up every worker.
+        """
+        if self._place is None or not isinstance(self._store, FolderStore):
             return None
         return Keeper(str(self._place), self._run, self._name_of, frozenset(self._damaged))
 

@@ -199,7 +199,8 @@ def gather(
     found = Gathered({} if kept is None else kept.load(items))
     left = [item for item in items if item not in found.done]
     keeper = None if kept is None else kept.keeper
-    asked = task if keeper is None else _Keeping(task, keeper)
+    # where items have a limit, the time to write must not count as theirs
+    asked = task if keeper is None or limit is not None else _Keeping(task, keeper)
     limits = {} if limit is None else {item: _times(limit, weight[item]) for item in left}
     estimate = seconds_per_item * len(left) / max(executor.workers, 1)
     clock = _Clock(moment_to_end(), max(executor.workers, 1))

@@ -15,13 +15,11 @@ from typing import Any
 from nearbayes.execution.executor import Done, Item
 from nearbayes.execution.saved_states import is_of_run
 from nearbayes.execution.sealed import names_of_script, sealed, unsealed
-from nearbayes.execution.stores import Store, store_of
+from nearbayes.execution.stores import store_of
 
 __all__ = ["Keeper"]
 
-MOST_STORES = 8
 PAUSE = 2  # times as long as a write took to fail, until the next is tried
-_stores: dict[tuple[str, bytes], Store | None] = {}  # of this process, those of other runs as None
 _again_at: dict[str, float] = {}  # moments, by place
 
 
@@ -51,14 +49,10 @@ class Keeper:
 
     def found(self, item: Item) -> Done | None:
         """A finished item that another worker has written since the run began. Never fails."""
-        try:
-            store, name = self._store(), self.name_of(item)
-            if store is None or name in self.damaged or not store.has(name):
-                return None
-            done = unsealed(store.read(name) or b"", self.run)
-        except Exception:  # as in `keep`: the item is done, then
+        name = self.name_of(item)
+        if name in self.damaged or time.monotonic() < _again_at.get(self.place, 0.0):
             return None
-        return done if isinstance(done, Done) else None
+        return self._read(name)
 
     def keep(self, item: Item, done: Done) -> bool:
         """Write a finished item; whether that worked. Never fails."""
@@ -66,26 +60,24 @@ class Keeper:
         if started < _again_at.get(self.place, 0.0):
             return False
         try:
-            store = self._store()
-            if store is None:
+            store, name = store_of(self.place), self.name_of(item)
+            if not is_of_run(store, self.run):
                 return False
-            name = self.name_of(item)
             # a worker whose asking process was killed may have been at the same item
-            if name in self.damaged or not store.has(name):
+            if name in self.damaged or self._read(name) is None:
                 store.write(name, sealed(done, self.run, script=self.script))
-        except Exception:  # of a pickle, a disk or a network: the asking process tries, and warns
+        except Exception:  # of a pickle or a disk: the asking process tries, and warns
             now = time.monotonic()
+            _again_at.clear()  # places of runs that are over
             _again_at[self.place] = now + PAUSE * (now - started)
             return False
         return True
 
-    def _store(self) -> Store | None:
-        """The store, if it is that of this run: a folder of another machine is not."""
-        key = (self.place, self.run)
-        if key not in _stores:
-            if len(_stores) >= MOST_STORES:  # of runs that are over
-                _stores.clear()
-                _again_at.clear()
-            store = store_of(self.place)
-            _stores[key] = store if is_of_run(store, self.run) else None
-        return _stores[key]
+    def _read(self, name: str) -> Done | None:
+        """A whole file of this run."""
+        try:
+            data = store_of(self.place).read(name)
+            done = None if data is None else unsealed(data, self.run)
+        except Exception:  # damaged, of another run, or a place that is away
+            return None
+        return done if isinstance(done, Done) else None

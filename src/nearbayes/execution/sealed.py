@@ -10,6 +10,7 @@ import io
 import pickle
 import sys
 from collections.abc import Container, Sequence
+from operator import attrgetter
 from types import FunctionType
 from typing import Any
 
@@ -54,18 +55,26 @@ def _header(payload: bytes, run: bytes) -> bytes:
 
 def names_of_script() -> frozenset[str]:
     """Names of classes and functions of the script, for workers, which have copies of them."""
-    there = vars(sys.modules["__main__"])
-    return frozenset(name for name, each in there.items() if _is_of_script(each, {name}))
+    there = list(vars(sys.modules["__main__"]).items())
+    return frozenset(name for name, each in there if _is_of_script(each, {name}))
 
 
 def _is_of_script(value: Any, names: Container[str]) -> bool:
-    is_named = isinstance(value, type | FunctionType) and value.__qualname__ in names
-    return is_named and value.__module__ == "__main__"
+    """Whether the script will find it by its name; not what was defined anew under that name."""
+    if not issubclass(type(value), type | FunctionType) or value.__module__ != "__main__":
+        return False
+    name = value.__qualname__
+    if "<" in name or name.partition(".")[0] not in names:
+        return False
+    try:
+        return _of_script(name) is value
+    except AttributeError:  # in a worker, which has a copy under no name
+        return True
 
 
 def _of_script(name: str) -> Any:
     """A class or function of the script, by its name: the script that reads it is the same."""
-    return getattr(sys.modules["__main__"], name)
+    return attrgetter(name)(sys.modules["__main__"])
 
 
 def _pickled(value: Any, shared: Sequence[Any], script: frozenset[str]) -> bytes:

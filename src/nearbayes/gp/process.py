@@ -148,6 +148,9 @@ class FittedMany(Sequence[Fitted]):
     def __len__(self) -> int:
         return len(self.parts)
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return list, (list(self),)  # without factors, which are large and soon computed again
+
     def __getitem__(self, place: Any) -> Any:
         if not isinstance(place, int | np.integer):
             return [self[each] for each in np.arange(len(self))[place].tolist()]

@@ -290,7 +290,8 @@ class GradientMartingale(ChunkAlgorithm):
         if self.gradient == "plain" or self.refresh == "row":
             return np.zeros((len(models), 0, 0))
         program = _jax("walking").inverse_program(self._density(data), self.information)
-        if (models == models[0]).all():  # as at the first fit
+        is_exact = callable(self.information) or self.information == "empirical"
+        if is_exact and (models == models[0]).all():  # as at the first fit
             return np.repeat(
                 np.asarray(program(models[:1], rows, keys[:1], 0)), len(models), axis=0
             )

@@ -80,15 +80,20 @@ def _outcome_advice(quality: dict[str, Any], doubt: dict[str, Any], held: HeldOu
         return ["Do not act on these predictions: look for columns that say more."]
     found = ["Plan with the range of a row, not with its single number."]
     if doubt["warned"]:
-        found = [f"{found[0][:-1]}, but not with ranges that the warning above is about."]
+        but = (
+            "not with ranges that the warning above is about"
+            if doubt["placed"]
+            else ("with care: see the warning above")
+        )
+        found = [f"{found[0][:-1]}, but {but}."]
     if doubt["honest"] == "too sure":
         found = [
             "Use wider ranges, such as those for 95 %, until you know why they miss so often.",
         ]
     if doubt["wide"]:
         found.append(
-            "Check the rows listed below, first those whose range is more than 1.5 times as wide "
-            f"as usual: here {_named(doubt, held)}."
+            "Check the rows listed below, and those whose range is more than 1.5 times as wide as "
+            f"usual: here {_named(doubt, held)}."
         )
     return found
 
@@ -121,11 +126,12 @@ def not_to_conclude(
         ]
     )
     clear = doubt.get("right_if_clear")
-    if clear is not None and doubt["doubtful"] and clear < RELIABLE:
+    if clear is not None and doubt["doubtful"] and not doubt["rare"] and clear < RELIABLE:
         wrong = likely(1 - clear)
         suspected.append(f"Clear does not mean right: {wrong} of the clear answers are wrong.")
     if doubt.get("warned"):
-        suspected.append("90 % ranges do not hold 90 % everywhere: see the warning above.")
+        what = "hold 90 % everywhere" if doubt["placed"] else "are known to hold 90 %"
+        suspected.append(f"Do not take it that 90 % ranges {what}: see the warning above.")
     return [
         *suspected,
         first,

@@ -80,7 +80,8 @@ def _class_rows(held: HeldOut, rare: dict[str, Any] | None) -> Found:
     probability, bounds = found.of(k)
     rank = bounds[:, 0] if k is None else -bounds[:, 1]
     doubtful = 0 if rare else min(int(found.doubtful.sum()), MOST_DOUBTFUL)
-    rows = np.argsort(rank, kind="stable")[: max(CHECKED, doubtful)]
+    order = np.argsort(rank, kind="stable") if rare else np.lexsort((rank, ~found.doubtful))
+    rows = order[: max(CHECKED, doubtful)]
     about = "the answer" if k is None else quoted(held.classes[k])
     reason = (
         f"The intervals of the probability of {about} reach highest here."

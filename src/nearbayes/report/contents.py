@@ -27,7 +27,7 @@ from nearbayes.report.predictions import predictions
 from nearbayes.report.reliability import held_out_coverage, reliability
 from nearbayes.report.rounding import quoted
 from nearbayes.report.scores import scores
-from nearbayes.report.trust import doubtful_predictions, trust, trust_alerts
+from nearbayes.report.trust import doubtful_place, trust, trust_alerts
 from nearbayes.report.typical_error import typical_error
 
 __all__ = ["contents"]
@@ -178,7 +178,7 @@ def _first(
             covered,
             quality.get("rare"),
             bool(trust_alerts(trusted)),
-            doubtful_predictions(trusted),
+            doubtful_place(trusted),
         ),
         "check": check_rows(held, features, quality.get("rare")),
         "more": more_rows(held),

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import binom
 
+from nearbayes.diagnostics.imputed_noise import PREDICTION
 from nearbayes.report.answered import LEVEL, Answered
 from nearbayes.report.axes import Axis
 from nearbayes.report.heldout import HeldOut
@@ -44,7 +45,7 @@ def doubt(
     warned : bool
         Whether the diagnosis warns, so that ranges cannot be relied on without a reserve.
     where : dict, optional
-        Above or below which prediction ("side", "end") ranges hold too few outcomes, if that is so.
+        Above or below which value ("side", "end") of what ("of") ranges hold too few outcomes.
     """
     if held.is_classifier:
         return _of_classes(Answered(held), rare)
@@ -58,6 +59,7 @@ def _of_classes(found: Answered, rare: dict[str, Any] | None) -> dict[str, Any]:
     sd = float(np.sqrt(np.mean(probability * (1 - probability)) / held.n))
     gap = float(right.mean() - probability.mean())
     numbers = {
+        "rare": rare is not None,
         "doubtful": int(doubtful.sum()),
         "clear": int((~doubtful).sum()),
         "right_if_clear": rounded(right[~doubtful].mean()) if (~doubtful).any() else None,
@@ -174,7 +176,8 @@ def _of_outcomes(
         "widest": [str(held.labels[row]) for row in rows[widest[:MOST_NAMED]].tolist()],
         "rows": len(rows),
         "warned": warned,
-        "there": None if where is None else _there(held.mean[rows], where),
+        "placed": where is not None,
+        "there": _there(held.mean[rows], where),
         "uneven": _uneven(
             held.mean[rows], (outer[:, 0] <= held.y[rows]) & (held.y[rows] <= outer[:, 1])
         ),
@@ -183,10 +186,12 @@ def _of_outcomes(
     return {**numbers, **_outcome_words(numbers, held), "picture": picture}
 
 
-def _there(predicted: Array, where: dict[str, Any]) -> int:
-    """How many predictions a warning is about."""
-    above = predicted > where["end"]
-    return int((above if where["side"] == "above" else ~above).sum())
+def _there(predicted: Array, where: dict[str, Any] | None) -> int | None:
+    """How many predictions a warning is about, if it is about predictions."""
+    if where is None or where["of"] != PREDICTION or where["side"] == "":
+        return None
+    side = predicted > where["end"] if where["side"] == "above" else predicted < where["end"]
+    return int(side.sum())
 
 
 def _uneven(predicted: Array, inside: NDArray[np.bool_]) -> dict[str, Any] | None:
@@ -214,7 +219,9 @@ def _outcome_words(numbers: dict[str, Any], held: HeldOut) -> dict[str, str]:
         "too careful": f"The ranges are wider than they need to be: {held_by}.",
     }[numbers["honest"]]
     if numbers["honest"] == "yes" and (numbers["warned"] or numbers["uneven"]):
-        short = f"Not equally sure everywhere: {held_by}, but not at all kinds of rows."
+        short = f"{held_by[:1].upper()}{held_by[1:]} here, but may be wrong: see the warning above."
+        if numbers["placed"] or numbers["uneven"]:
+            short = f"Not equally sure everywhere: {held_by}, but not at all kinds of rows."
     wide = "All ranges are about equally wide."
     if numbers["wide"]:
         wide = (
@@ -233,7 +240,7 @@ def _outcome_words(numbers: dict[str, Any], held: HeldOut) -> dict[str, str]:
             f"ranges hold only {likely(uneven['covered'])} of the values: do not rely on them "
             "there."
         )
-    elif numbers["warned"] and numbers["honest"] == "yes":
+    elif numbers["placed"] and numbers["honest"] == "yes":
         said = "The warning above is judged by more rows, those of the fit."
         if numbers["there"] is not None:
             said += f" It is about {numbers['there']:,} of these {numbers['rows']:,} predictions."

@@ -9,11 +9,10 @@ from typing import Any
 from nearbayes.diagnostics import enough_draws
 from nearbayes.diagnostics.diagnose import FEWEST_DRAWS
 from nearbayes.diagnostics.diagnosis import Diagnosis
-from nearbayes.diagnostics.imputed_noise import PREDICTION
 from nearbayes.report.heldout import HeldOut
 from nearbayes.report.small_pictures import small_picture
 
-__all__ = ["doubtful_predictions", "trust", "trust_alerts", "warnings_of"]
+__all__ = ["doubtful_place", "trust", "trust_alerts", "warnings_of"]
 
 SHOWN = {"good": "fine", "warning": "warning", "forecast": "forecast"}
 
@@ -49,19 +48,20 @@ def trust(held: HeldOut, diagnosis: Diagnosis | Mapping[str, Any] | None) -> dic
 
 def trust_alerts(found: Mapping[str, Any]) -> list[dict[str, str]]:
     """A note for the first screen where the diagnosis warns; few draws have one of their own."""
-    words = [line["words"] for line in warnings_of(found)]
-    if not words:
+    lines = warnings_of(found)
+    if not lines:
         return []
-    more = f" ({len(words)} warnings in all)" if len(words) > 1 else ""
-    first = re.split(r"(?<=[.!?])\s", words[0])[0]
+    more = f" ({len(lines)} warnings in all)" if len(lines) > 1 else ""
+    first = lines[0]["words"]
+    if lines[0].get("where"):  # the first sentence says where, and the others why
+        first = re.split(r"(?<=[.!?])\s", first)[0]
     said = f"Intervals may be wrong. {first} See “Can its intervals be trusted?” below{more}."
     return [{"kind": "warning", "words": said}]
 
 
-def doubtful_predictions(found: Mapping[str, Any]) -> dict[str, Any] | None:
-    """Which predictions the ranges of are in doubt, where the diagnosis says so."""
-    places = [line["where"] for line in warnings_of(found) if line.get("where")]
-    return next((each for each in places if each["of"] == PREDICTION), None)
+def doubtful_place(found: Mapping[str, Any]) -> dict[str, Any] | None:
+    """Where ranges are in doubt, if the diagnosis says so."""
+    return next((line["where"] for line in warnings_of(found) if line.get("where")), None)
 
 
 def warnings_of(found: Mapping[str, Any]) -> list[dict[str, Any]]:
