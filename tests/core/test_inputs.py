@@ -4,6 +4,7 @@ import polars as pl
 import pytest
 from scipy import sparse
 
+import nearbayes as nb
 from nearbayes.core.data import Block, Data, Rows
 from nearbayes.core.inputs import KDE, Callable, Pool, Uniform, Urn, as_inputs
 
@@ -274,3 +275,24 @@ def test_as_inputs():
 def test_as_inputs_refuses_other_things(bad):
     with pytest.raises(TypeError, match="inputs must be 'urn', 'kde' or an object with prepare"):
         as_inputs(bad)
+
+
+def test_an_urn_of_ones_own_is_asked_for_every_draw():
+    calls = []
+
+    class OfOneStratum(Urn):
+        def sample(self, data, size, rng):
+            calls.append(size)
+            return super().sample(data, size, rng)
+
+    z = np.random.default_rng(0).normal(size=(30, 1))
+    density = nb.GradientMartingale(
+        lambda theta, x, y: -0.5 * (y - theta[0] * x[0]) ** 2,
+        lambda theta, x, key: theta[0] * x[0],
+        np.zeros(1),
+        information=lambda theta, x: np.eye(1),
+    )
+    nb.martingale_posterior(
+        density, (z, z[:, 0]), n_draws=2, inputs=OfOneStratum(), random_state=0, on_error="raise"
+    )
+    assert len(calls) >= 2

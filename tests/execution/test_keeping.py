@@ -7,9 +7,10 @@ import pytest
 
 from nearbayes.execution import keeping
 from nearbayes.execution.checkpoint import CheckpointWarning, opened
-from nearbayes.execution.executor import Done, gather
+from nearbayes.execution.executor import Done, Limit, gather
 from nearbayes.execution.executors import SerialExecutor, ThreadExecutor
 from nearbayes.execution.processes import ProcessExecutor
+from nearbayes.execution.sealed import names_of_script, sealed, unsealed
 from nearbayes.execution.stores import FolderStore
 from nearbayes.execution.work import Work
 
@@ -172,3 +173,37 @@ def test_classes_of_a_script_come_back_as_they_are(tmp_path):
         assert done.stdout.strip() == "[True, True, True]", done.stderr
     kept = (tmp_path / "run" / "chunk-000000-1-all").read_bytes()
     assert b"_of_script" in kept
+
+
+def test_a_limit_of_draws_does_not_pay_for_writing(tmp_path, monkeypatch):
+    with kept_in(tmp_path / "run") as kept:
+        calls = []
+        monkeypatch.setattr(keeping.Keeper, "keep", lambda *given: calls.append(given))
+        gather(SerialExecutor(), double, 2, [1, 2], kept=kept, limit=Limit(seconds=9.0))
+        assert calls == []
+    with kept_in(tmp_path / "run") as kept:
+        assert set(kept.load([1, 2])) == {1, 2}  # by the asking process
+
+
+def test_a_file_of_another_run_is_written_over(tmp_path):
+    with kept_in(tmp_path / "other", seed=1) as kept:
+        gather(SerialExecutor(), double, 3, [1], kept=kept)
+    foreign = (tmp_path / "other" / "item-1").read_bytes()
+    with kept_in(tmp_path / "run") as kept:
+        (tmp_path / "run" / "item-1").write_bytes(foreign)
+        assert kept.keeper.found(1) is None
+        assert kept.keeper.keep(1, Done(2, 0.0))
+    with kept_in(tmp_path / "run") as kept:
+        assert kept.load([1])[1].value == 2
+
+
+def test_what_was_defined_anew_is_not_taken_for_what_was():
+    main = sys.modules["__main__"]
+    old, new = (type("Again", (), {"__module__": "__main__"}) for _ in range(2))
+    main.Again = new
+    try:
+        again = unsealed(sealed(old(), b"run", script=names_of_script()), b"run")
+        assert type(again) is not new
+        assert type(unsealed(sealed(new(), b"run", script=names_of_script()), b"run")) is new
+    finally:
+        del main.Again

@@ -257,3 +257,17 @@ def test_a_flexible_model_that_is_not_calibrated_says_so():
     words = " ".join(each["words"] for each in found["alerts"])
     assert "not calibrated" in words
     assert "only 30 rows to judge by" in words
+
+
+def test_rows_to_check_of_many_classes_are_the_doubtful_ones():
+    rng = np.random.default_rng(4)
+    X = rng.normal(size=(700, 3))
+    y = np.argmax(3 * X + rng.gumbel(size=(700, 3)), axis=1)
+    model = nb.PosteriorClassifier(LogisticRegression(), n_draws=30, random_state=0)
+    model.fit(X[:500], y[:500])
+    found = report.contents(model, X[500:], y[500:])
+    doubtful, check = found["doubt"]["doubtful"], found["check"]
+    assert 0 < doubtful <= 50
+    listed = [each["doubtful"] for each in check["rows"]]
+    assert listed == [True] * doubtful + [False] * (len(listed) - doubtful)
+    assert check["needed"]
