@@ -9,11 +9,10 @@ from __future__ import annotations
 import math
 import os
 from dataclasses import dataclass
-from numbers import Real
 from typing import Any, Literal
 
 from nearbayes.core.posterior import Posterior
-from nearbayes.core.schedule import is_whole
+from nearbayes.core.schedule import is_number, is_whole
 from nearbayes.core.seeds import Seeds
 from nearbayes.execution.checkpoint import recorded
 from nearbayes.execution.executor import Executor, Limit, OnError, limit_of
@@ -28,8 +27,7 @@ LONGEST = 1e9  # seconds, some thirty years: clocks end not long after
 
 def _check_limit(name: str, value: Any, unit: str, most: float) -> None:
     """Refuse a limit that is no positive number of its unit."""
-    is_number = isinstance(value, Real) and not isinstance(value, bool)
-    if value is not None and not (is_number and 0 < value <= most):
+    if value is not None and not (is_number(value) and 0 < value <= most):
         raise ValueError(f"{name} must be None or a positive number of {unit}, got {value!r}.")
 
 

@@ -121,17 +121,13 @@ class Checkpoint:
         One that its worker has written is not written again, if it is found here, too.
         """
         name = self._name_of(item)
-        if not (done.kept and self._found(name)):
+        is_there = isinstance(self._store, FolderStore) and self._store.has(name)
+        if not (done.kept and is_there):
             self._write(name, done)
         state = STATE + name
         if done.seconds >= saved_states.SAVED_EVERY or state in self._old_states:
             with suppress(OSError):  # it costs room, nothing else
                 self._store.delete(state)
-
-    def _found(self, name: str) -> bool:
-        with suppress(OSError):
-            return self._store.has(name)
-        return False
 
     def _write(self, name: str, value: Any, shared: Sequence[Any] = ()) -> None:
         try:

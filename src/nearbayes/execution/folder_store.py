@@ -76,7 +76,7 @@ class FolderStore:
             return None
 
     def has(self, name: str) -> bool:
-        """See `Store`."""
+        """Whether anything is there under a name."""
         return (self.folder / name).is_file()
 
     def write(self, name: str, data: bytes) -> None:

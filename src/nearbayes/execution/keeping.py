@@ -1,8 +1,8 @@
 """Keeping: a worker writes what it has finished before it begins anything else.
 
 What is on its way to the asking process when that is killed is then not lost, nor what a cluster
-loses with a worker that had a finished result. Where a worker cannot
-reach the place of the checkpoint (a folder of another machine), the asking process writes.
+loses with a worker that had a finished result. Where a worker cannot reach the place of the
+checkpoint (a folder of another machine), the asking process writes.
 """
 
 from __future__ import annotations

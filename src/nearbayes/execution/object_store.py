@@ -83,15 +83,6 @@ class ObjectStore:
             except FileNotFoundError:
                 return None
 
-    def has(self, name: str) -> bool:
-        """See `Store`."""
-        with self._in_words():
-            try:
-                self._library.head(self._objects, name)
-            except FileNotFoundError:
-                return False
-            return True
-
     def write(self, name: str, data: bytes) -> None:
         """See `Store`: objects appear at once and whole."""
         with self._in_words():

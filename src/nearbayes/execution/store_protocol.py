@@ -27,9 +27,6 @@ class Store(Protocol):
     def read(self, name: str) -> bytes | None:
         """What is there under a name, if anything."""
 
-    def has(self, name: str) -> bool:
-        """Whether anything is there under a name."""
-
     def write(self, name: str, data: bytes) -> None:
         """Put bytes there, whole or not at all."""
 
