@@ -346,7 +346,7 @@ def _finite(found: Sequence[Any]) -> Array:
     finite = np.isfinite(values.reshape(len(values), -1)).all(axis=1)
     if not finite.all():
         raise ValueError(
-            f"the function must return finite numbers, got other values for {(~finite).sum()} of "
+            f"the function must return finite numbers, got others for {(~finite).sum()} of "
             f"{len(values)} draws, first for draw {finite.argmin()}: handle that case in it."
         )
     return values
