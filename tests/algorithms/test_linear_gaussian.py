@@ -17,7 +17,7 @@ def test_the_first_fit_and_the_exact_posterior_are_ridge_regression():
     exact = problem.exact_posterior(z)
     np.testing.assert_allclose(exact.mean, mean)
     np.testing.assert_allclose(exact.sd, np.sqrt(np.diag(np.linalg.inv(precision))))
-    draws = exact.sample(20_000, RNG)
+    draws = exact.sample(20_000, np.random.default_rng(3))
     np.testing.assert_allclose(np.cov(draws.T), np.linalg.inv(precision), atol=0.05)
     posterior = nb.martingale_posterior(problem, z, n_draws=5, random_state=0)
     np.testing.assert_allclose(problem.reveal(posterior.first), mean)
@@ -41,12 +41,85 @@ def test_the_bound_is_free_of_the_dimension(beta):
     assert max(ratios) / min(ratios) < 1.1
 
 
-def test_draws_have_the_law_of_the_closed_form():
-    problem = nb.LinearGaussian.decaying(50, 1.5)
+def test_increments_of_small_singular_values_go_over_into_their_limit():
+    s = np.array([0.0, 1e-9, 1e-6, 0.9e-3, 1.1e-3, 1e-2])
+    steps = np.arange(6, 40_006)[:, None]
+    exact = (s**2 / (steps * s**2 + 1) ** 2).sum(axis=0)
+    np.testing.assert_allclose(increment_sd(s, 5, 40_005) ** 2, exact, rtol=1e-7)
+    np.testing.assert_allclose(increment_sd(s[:3], 5, np.inf), 1, rtol=1e-9)
+    assert (np.diff(increment_sd(np.linspace(0.9e-3, 1.1e-3, 101), 5, np.inf)) < 0).all()
+
+
+@pytest.mark.parametrize(("finish_after", "blocks"), [(1.0, (25, 25, 25, 25)), (7, (2, 2, 2, 1))])
+def test_finished_draws_have_the_law_of_the_infinite_path(finish_after, blocks):
+    problem = nb.LinearGaussian(np.arange(1.0, 51) ** -1.5, finish_after=finish_after)
     z = RNG.normal(size=(100, 50))
     posterior = nb.martingale_posterior(problem, z, n_draws=5_000, random_state=0)
-    sds = increment_sd(problem.singular_values, 100, 100 + sum(posterior.provenance.blocks))
+    assert posterior.provenance.blocks == blocks
+    sds = increment_sd(problem.singular_values, 100, np.inf)
     assert np.abs(np.std(posterior.models, axis=0) / sds - 1).max() < 4.5 / np.sqrt(10_000)
+
+
+def test_rows_after_the_finish_change_nothing():
+    problem, z = nb.LinearGaussian(np.eye(3), finish_after=10), RNG.normal(size=(20, 3))
+    short, long = (
+        nb.martingale_posterior(
+            problem, z, n_draws=5, random_state=0, schedule=nb.Schedule.arithmetic(horizon, 10)
+        )
+        for horizon in (10, 40)
+    )
+    np.testing.assert_array_equal(short.models, long.models)
+
+
+def test_a_path_without_finish_is_cut_short():
+    problem = nb.LinearGaussian(np.array([[1.0, 0.0], [0.0, 0.0]]), finish_after=None)
+    z = RNG.normal(size=(100, 2))
+    posterior = nb.martingale_posterior(problem, z, n_draws=5_000, random_state=0)
+    sds = increment_sd(np.array([1.0, 0.0]), 100, 100 + sum(posterior.provenance.blocks))
+    found = np.std(posterior.models, axis=0)
+    assert abs(found[0] / sds[0] - 1) < 4.5 / np.sqrt(10_000)
+    assert found[1] == sds[1] == 0
+    assert posterior.inflation > 1
+
+
+OPERATORS = {
+    "tall": RNG.normal(size=(9, 4)),
+    "wide": RNG.normal(size=(3, 7)),
+    "without full rank": RNG.normal(size=(5, 2)) @ RNG.normal(size=(2, 6)),
+    "ill-conditioned": np.linalg.qr(RNG.normal(size=(5, 5)))[0] * 10.0 ** -np.arange(0, 10, 2),
+    "whole numbers": np.array([[1, 2], [0, 3]]),
+    "diagonal": np.array([2.0, -1.0, 0.1, 1e-5, 1e-13, 0.0]),
+    "many dimensions": np.arange(1.0, 2_001) ** -1.0,
+}
+
+
+@pytest.mark.parametrize("name", OPERATORS)
+@pytest.mark.parametrize("n", [12, 200])
+def test_every_coordinate_has_the_exact_posterior(name, n):
+    """Within Monte Carlo error and the O(1 / n) by which the infinite path differs."""
+    problem = nb.LinearGaussian(OPERATORS[name])
+    rows = np.shape(OPERATORS[name])[0]
+    z, n_draws = np.random.default_rng(n).normal(size=(n, rows)), 2_000
+    posterior = nb.martingale_posterior(problem, z, n_draws=n_draws, random_state=1)
+    exact = problem.exact_posterior(z)
+    found = posterior.apply(lambda theta: theta)
+    chance = 5.0 / np.sqrt(2 * n_draws)
+    assert np.abs(found.std / exact.sd - 1).max() < chance + 0.6 / n
+    assert np.abs((found.mean - exact.mean) / exact.sd).max() < 5.0 / np.sqrt(n_draws)
+    directions = np.random.default_rng(0).normal(size=(len(exact.mean), 4))
+    drawn, known = found.values @ directions, exact.sample(20_000, RNG) @ directions
+    assert np.abs(drawn.std(axis=0) / known.std(axis=0) - 1).max() < chance + 0.03 + 0.6 / n
+
+
+@pytest.mark.parametrize("name", OPERATORS)
+def test_saved_draws_come_back(name, tmp_path):
+    problem = nb.LinearGaussian(OPERATORS[name], alpha=-0.5, finish_after=30)
+    z = RNG.normal(size=(9, np.shape(OPERATORS[name])[0]))
+    posterior = nb.martingale_posterior(problem, z, n_draws=3, random_state=0)
+    posterior.save(tmp_path / "p.nearbayes")
+    loaded = nb.load(tmp_path / "p.nearbayes")
+    np.testing.assert_array_equal(np.stack(loaded.draws), np.stack(posterior.draws))
+    assert (loaded.algorithm.alpha, loaded.algorithm.finish_after) == (-0.5, 30)
 
 
 @pytest.mark.parametrize("A", [np.zeros((2, 2, 2)), np.zeros(3), np.array([["a"]])])

@@ -56,6 +56,18 @@ def test_a_forecast_of_a_regular_model_follows_the_root_of_n():
     np.testing.assert_allclose(line.details["ratio"], [0.5, 0.1**0.5], rtol=0.2)
 
 
+@pytest.mark.parametrize("finish_after", [1.0, 50])
+def test_a_finished_path_is_not_called_cut_short(finish_after):
+    problem = nb.LinearGaussian(np.ones(3), finish_after=finish_after)
+    z = np.random.default_rng(0).normal(size=(200, 3))
+    found = nb.martingale_posterior(problem, z, n_draws=400, random_state=0).diagnose()
+    assert not found.warns, str(found)
+    assert "nothing is left" in found["horizon"].words
+    forecast = found["more data"]
+    assert abs(forecast.value - 0.5**0.5) < 3 * forecast.error
+    assert forecast.value < 0.9
+
+
 def test_draws_alone_answer_what_they_can():
     X, y = rows()
     posterior = fitted(LinearRegression(), X, y).posterior_

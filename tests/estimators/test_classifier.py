@@ -59,6 +59,17 @@ def test_uncertainty_adds_up(fitted):
     assert fitted.predict_uncertainty(between).total > np.median(split.total)
 
 
+def test_one_draw_has_no_interval():
+    X, y = load_iris(return_X_y=True)
+    model = nb.PosteriorClassifier(GaussianNB(), n_draws=1, n_refits=1, random_state=0).fit(X, y)
+    for verb in (model.predict_interval, model.predict_uncertainty):
+        with pytest.raises(ValueError, match="at least 2 draws, got 1: draw again with a larger"):
+            verb(X)
+    with pytest.raises(ValueError, match="at least 2 draws, got 1"):
+        model.functional(lambda m: m.theta_).interval()
+    assert model.predict_proba(X).shape == (150, 3)
+
+
 def test_zero_refits_are_the_estimator_itself():
     plain = LogisticRegression(max_iter=500).fit(X, Y)
     model = nb.PosteriorClassifier(LogisticRegression(max_iter=500), n_draws=3, n_refits=0).fit(

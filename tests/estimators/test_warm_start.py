@@ -79,6 +79,19 @@ def test_other_settings_cannot_be_gone_on_with(case):
         model.set_params(random_state=4).fit(X, y)
 
 
+def test_other_arguments_of_fit_cannot_be_gone_on_with():
+    class Moved(GaussianNB):
+        def fit(self, X, y, sample_weight=None, by=0.0):
+            return super().fit(X + by, y, sample_weight)
+
+    model = nb.PosteriorClassifier(Moved(), **RUN, calibration=None, warm_start=True)
+    by = np.ones(X_CLASSES.shape[1])
+    model.fit(X_CLASSES, Y_CLASSES, by=by)
+    model.fit(X_CLASSES, Y_CLASSES, by=by.copy())
+    with pytest.raises(ValueError, match="arguments of fit are not the same"):
+        model.fit(X_CLASSES, Y_CLASSES, by=2 * by)
+
+
 @pytest.mark.parametrize("n_sets", [None, 2, 3])
 def test_calibration_afterwards_is_that_of_fit(n_sets, monkeypatch):
     run = {"n_draws": 4, "n_refits": 1, "random_state": 0}

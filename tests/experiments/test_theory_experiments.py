@@ -67,9 +67,12 @@ def test_families_from_seeds_to_report(tmp_path, monkeypatch):
 
 
 def test_the_inverse_problem_from_seeds_to_report(tmp_path, monkeypatch):
-    small = {f"alpha={a:g}, beta={b:g}, d={d}": (a, b, d)
-             for a in inverse.ALPHAS for b in inverse.BETAS for d in (4, 16)}  # fmt: skip
+    few = [inverse.Setting(a, b, d) for a in inverse.ALPHAS for b in inverse.BETAS for d in (4, 16)]
+    few += [inverse.Setting(1.0, b, d, embedded=True) for b in inverse.BETAS for d in (4, 16)]
+    small = {str(each): each for each in few}
     monkeypatch.setattr(inverse, "SETTINGS", small)
+    monkeypatch.setattr(inverse, "SEEN", 4)
+    monkeypatch.setattr(inverse_report, "MIDDLE", 1)
     for module in (inverse, inverse_report):
         monkeypatch.setattr(module, "N_ROWS", (10, 40))
     monkeypatch.setattr(inverse_report, "DIMENSIONS", (4, 16))

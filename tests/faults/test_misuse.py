@@ -235,8 +235,8 @@ def test_an_executor_that_is_none_is_said_without_dask(executor):
 @pytest.mark.parametrize(
     ("given", "said"),
     [
-        ({"finish_after": "a"}, "finish_after must be None or a positive number"),
-        ({"finish_after": True}, "finish_after must be None or a positive number"),
+        ({"finish_after": "a"}, "finish_after must be None or a positive, finite number"),
+        ({"finish_after": True}, "finish_after must be None or a positive, finite number"),
         ({"step_size": 0.1}, "step_size must be a function or None"),
     ],
 )

@@ -12,7 +12,8 @@ whole block of rows add up to one normal number with variance
 .. math:: \sum_j \frac{s^2}{(j s^2 + 1)^2} = s^{-2} \sum_j (j + s^{-2})^{-2},
 
 a difference of trigamma functions. A block of any size costs one number per coefficient, and is
-exactly as many single steps.
+exactly as many single steps; so does all that is left of an infinite path. As s falls to 0, the
+variance of that path rises to 1, that of the prior: directions that A does not see have this limit.
 """
 
 from __future__ import annotations
@@ -25,6 +26,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import polygamma
 
+from nearbayes.algorithms.finishing import (
+    FinishAfter,
+    check_finish_after,
+    reaches,
+    schedule_to,
+)
 from nearbayes.core.data import Blocks, Data, Repeated, Rows
 from nearbayes.core.protocols import ChunkAlgorithm, Rng, Traits
 from nearbayes.core.schedule import Schedule, is_number, is_whole, usual_schedule
@@ -34,8 +41,9 @@ __all__ = ["LinearGaussian", "NormalPosterior"]
 
 Array = NDArray[np.float64]
 NUMBERS_AT_ONCE, SMALLEST_CHUNK, LARGEST_CHUNK = 50_000, 16, 5_000
-HORIZON = 1e4  # times n: small singular values are learned slowly
+REFITS = 4  # one would do, but diagnostics look at the steps
 NO_SINGULAR_VALUE = 1e-12  # of the largest
+SMALL = 1e-6  # squares of singular values below which a sum over rows is an integral
 
 
 @dataclass(frozen=True)
@@ -73,7 +81,7 @@ class LinearGaussian(ChunkAlgorithm):
     r"""Regularised online gradient for :math:`z \sim N(A\theta, I)` (eq. lingauss-alg).
 
     The first fit is the posterior mean under :math:`\theta \sim N(0, I)`. Draws are
-    :math:`\theta`; directions that A does not see keep their mean 0.
+    :math:`\theta`.
 
     Parameters
     ----------
@@ -82,6 +90,11 @@ class LinearGaussian(ChunkAlgorithm):
     alpha : float
         Distances are :math:`\|(A^\top A)^{\alpha/2}(\theta - \theta')\|`: 1 for the distance of
         predictions :math:`A\theta`, 0 for that of parameters.
+    finish_after : int or float, optional
+        After so many imputed rows (a float: times n), the rest of the infinite path is added at
+        once. This is exact, so the number decides nothing. None stops paths at the horizon of the
+        schedule: small singular values then have too little variance, unless the horizon is far
+        beyond :math:`s^{-2}` rows, and directions that A does not see have none.
 
     Examples
     --------
@@ -97,6 +110,7 @@ class LinearGaussian(ChunkAlgorithm):
 
     A: ArrayLike
     alpha: float = 1.0
+    finish_after: FinishAfter = 1.0
 
     def __post_init__(self) -> None:
         operator = np.asarray(self.A)
@@ -109,6 +123,7 @@ class LinearGaussian(ChunkAlgorithm):
             raise ValueError("A must be finite and not all zero: check its entries.")
         if not (is_number(self.alpha) and np.isfinite(self.alpha)):
             raise ValueError(f"alpha must be a finite number, got {self.alpha!r}.")
+        check_finish_after(self.finish_after)
 
     @classmethod
     def decaying(cls, dimension: int, beta: float, alpha: float = 1.0) -> LinearGaussian:
@@ -121,14 +136,13 @@ class LinearGaussian(ChunkAlgorithm):
 
     @cached_property
     def _parts(self) -> tuple[Array | None, Array, Array | None]:
-        """Left singular vectors, singular values above 0, right ones; None for a diagonal A."""
+        """Left singular vectors, singular values above 0, right ones.
+
+        For a diagonal A, its entries without any vectors; they may be 0 or negative.
+        """
         operator = np.asarray(self.A, dtype=np.float64)
-        if operator.ndim == 1 and (np.abs(operator) > 0).all():
-            return None, operator, None
         if operator.ndim == 1:
-            seen = np.flatnonzero(operator)
-            identity = np.eye(len(operator))[:, seen]
-            return identity, operator[seen], identity
+            return None, operator, None
         left, values, right = np.linalg.svd(operator, full_matrices=False)
         kept = values > NO_SINGULAR_VALUE * values[0]
         return left[:, kept], values[kept], right[kept].T
@@ -136,22 +150,33 @@ class LinearGaussian(ChunkAlgorithm):
     @property
     def singular_values(self) -> Array:
         """Those above 0, shape (rank,)."""
-        return np.abs(self._parts[1])
+        values = np.abs(self._parts[1])
+        return np.asarray(values[values > 0])
 
     @cached_property
     def traits(self) -> Traits:
-        """A far horizon costs nothing; what it captures is measured in the norm of the problem."""
-        chunk = NUMBERS_AT_ONCE // len(self._parts[1])
+        """A few blocks and the rest; what a schedule captures is measured in the norm."""
+        chunk = NUMBERS_AT_ONCE // np.shape(self.A)[-1]
         return Traits(
             chunk=min(max(chunk, SMALLEST_CHUNK), LARGEST_CHUNK),
             keeps_rows=False,
             runs_in="threads",
-            schedule=_far_schedule,
-            captured=partial(_captured, self.singular_values, self.alpha),
+            schedule=partial(_usual_schedule, self.finish_after),
+            captured=partial(_captured, self.singular_values, self.alpha, self.finish_after),
         )
 
+    def _coefficients(self, theta: Array) -> Array:
+        """Coefficients of vectors (..., d) in the singular basis."""
+        right = self._parts[2]
+        return theta if right is None else np.asarray(theta @ right)
+
+    def _vectors(self, coefficients: Array) -> Array:
+        """Vectors (..., d) of coefficients in the singular basis."""
+        right = self._parts[2]
+        return coefficients if right is None else np.asarray(coefficients @ right.T)
+
     def fit(self, data: Sequence[Data], streams: Streams) -> Array:
-        """Posterior mean of each draw's observations, shape (n_draws, rank)."""
+        """Posterior mean of each draw's observations, shape (n_draws, d)."""
         if isinstance(data, Repeated):
             return np.tile(self._mean(data[0]), (len(data), 1))
         distinct = {id(each): each for each in data}
@@ -159,12 +184,16 @@ class LinearGaussian(ChunkAlgorithm):
         return np.stack([means[id(each)] for each in data])
 
     def _mean(self, data: Data) -> Array:
-        """Coefficients of the posterior mean."""
+        """Posterior mean of θ, shape (d,)."""
         z = self._checked(data)
-        left, values, _ = self._parts
+        left = self._parts[0]
         seen = np.average(z, axis=0, weights=data.count)
-        seen = seen if left is None else seen @ left
-        return np.asarray(data.size * values * seen / (data.size * values**2 + 1))
+        return self._vectors(self._shrunk(seen if left is None else seen @ left, data.size))
+
+    def _shrunk(self, seen: Array, size: float) -> Array:
+        """Posterior mean of coefficients, given the mean of `size` rows in the singular basis."""
+        values = self._parts[1]
+        return np.asarray(size * values * seen / (size * values**2 + 1))
 
     def _checked(self, data: Data) -> Array:
         if data.table is not None:
@@ -179,21 +208,23 @@ class LinearGaussian(ChunkAlgorithm):
         return z
 
     def sample(self, models: Array, x: Sequence[Rows], streams: Streams) -> Array:
-        """Standardised innovation of a block: one normal number per draw and coefficient."""
+        """Standardised innovation of a block: d normal numbers per draw."""
         return streams.chunk.standard_normal(np.shape(models))
 
     def refit(self, data: Sequence[Data], new: Blocks, models: Array, streams: Streams) -> Array:
         """Add the increments of a block, as if its rows had come one by one."""
         noise, values, total = np.asarray(new.y), self._parts[1], new.total
+        inside = self._coefficients(noise)  # standard normal, too
         if new.size == total:  # all there is: a parametric bootstrap
-            seen = values * models + noise / np.sqrt(total)
-            return np.asarray(total * values * seen / (total * values**2 + 1))
-        return np.asarray(models + noise * increment_sd(values, total - new.size, total))
-
-    def reveal(self, model: Array) -> Array:
-        """The parameters θ, shape (d,)."""
-        right = self._parts[2]
-        return np.asarray(model) if right is None else np.asarray(model) @ right.T
+            seen = values * self._coefficients(models) + inside / np.sqrt(total)
+            return self._vectors(self._shrunk(seen, total))
+        n, before = data[0].n, total - new.size
+        if reaches(self.finish_after, n, before - n):
+            return models
+        if not reaches(self.finish_after, n, total - n):
+            return np.asarray(models + self._vectors(inside * increment_sd(values, before, total)))
+        moved = models + self._vectors(inside * increment_sd(values, before, np.inf))
+        return np.asarray(moved + noise - self._vectors(inside))  # with what A does not see
 
     def exact_posterior(self, z: ArrayLike) -> NormalPosterior:
         r"""The posterior :math:`N(\hat\Sigma_n^{-1} A^\top \bar z, (n \hat\Sigma_n)^{-1})`.
@@ -209,7 +240,7 @@ class LinearGaussian(ChunkAlgorithm):
         if right is None:
             return NormalPosterior(mean, sds, mean, sds)
         variances = 1 - np.sum(right**2, axis=1) + right**2 @ sds**2
-        return NormalPosterior(right @ mean, np.sqrt(variances), mean, sds, right)
+        return NormalPosterior(mean, np.sqrt(variances), mean @ right, sds, right)
 
     def radius(self, n: float) -> float:
         r"""Spread :math:`\mathcal{E}_n` of the exact posterior in the norm (eq. bayes-error-wn)."""
@@ -232,25 +263,36 @@ class LinearGaussian(ChunkAlgorithm):
 
 
 def increment_sd(values: Array, before: float, after: float) -> Array:
-    """Standard deviation of the steps from row `before` to `after`, by singular value."""
-    prior = values**-2.0
-    left = polygamma(1, before + 1 + prior)
-    right = 0.0 if np.isinf(after) else polygamma(1, after + 1 + prior)
-    return np.asarray(np.sqrt(prior * (left - right)))
+    """Standard deviation of the steps from row `before` to `after`, by singular value.
+
+    `after` may be infinite; a singular value of 0 then has the limit of small ones, 1.
+    """
+    squares = np.asarray(values, dtype=np.float64) ** 2
+    variances = 1 / (1 + squares * (before + 0.5))  # of small ones, by the midpoint rule
+    if np.isfinite(after):
+        variances *= squares * (after - before) / (1 + squares * (after + 0.5))
+    large = squares > SMALL
+    prior = 1 / squares[large]
+    right = polygamma(1, after + 1 + prior) if np.isfinite(after) else 0.0
+    variances[large] = prior * (polygamma(1, before + 1 + prior) - right)
+    return np.sqrt(variances)
 
 
-def _captured(values: Array, alpha: float, n: float, blocks: Sequence[int]) -> float:
+def _captured(
+    values: Array, alpha: float, finish_after: FinishAfter, n: float, blocks: Sequence[int]
+) -> float:
     """Share of the exact posterior's variance, in the norm of the problem."""
     weights = values ** (2 * alpha)
-    reached = np.sum(weights * increment_sd(values, n, n + sum(blocks)) ** 2)
+    after = np.inf if reaches(finish_after, n, sum(blocks)) else n + sum(blocks)
+    reached = np.sum(weights * increment_sd(values, n, after) ** 2)
     return min(1.0, float(reached / np.sum(weights / (n * values**2 + 1))))
 
 
-def _far_schedule(n_refits: int | None) -> Schedule:
-    """Refits as asked for; by default one long block, which is as many single steps."""
-    if n_refits is None:
-        return Schedule.arithmetic(horizon=HORIZON, block=HORIZON)
-    return usual_schedule(n_refits)
+def _usual_schedule(finish_after: FinishAfter, n_refits: int | None) -> Schedule:
+    """Blocks up to where paths are finished; else those of all algorithms."""
+    if finish_after is None:
+        return usual_schedule(n_refits)
+    return schedule_to(finish_after, REFITS if n_refits is None else max(n_refits, 1))
 
 
 def example() -> tuple[LinearGaussian, Data]:

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from nearbayes.core.posterior import Posterior
 from nearbayes.diagnostics.diagnosis import Line
+from nearbayes.diagnostics.finished_paths import without_finish
 from nearbayes.draws.credible import reach_of
 from nearbayes.draws.path_trace import Trace
 
@@ -39,7 +40,7 @@ def drift_line(posterior: Posterior) -> Line:
         return Line(NAME, "warning", words, STUCK, 0.0, unit=UNIT)
     drift, chance = _of(trace.values[:, -1] - trace.values[:, 0], sd)
     steps = [_of(each, sd) for each in np.diff(trace.values, axis=1).swapaxes(0, 1)]
-    exponent = growth_exponent(trace)
+    exponent = growth_exponent(without_finish(posterior, trace))
     details = {
         "n_rows": trace.n_rows[1:],
         "drift": np.array([each[0] for each in steps]),

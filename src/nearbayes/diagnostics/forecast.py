@@ -21,6 +21,7 @@ from nearbayes.core.posterior import Posterior
 from nearbayes.core.schedule import is_whole
 from nearbayes.diagnostics.diagnosis import Line
 from nearbayes.diagnostics.drift import growth_exponent, untraced
+from nearbayes.diagnostics.finished_paths import without_finish
 from nearbayes.diagnostics.refitting import CannotTellError, Case
 from nearbayes.draws.path_trace import Trace
 
@@ -59,7 +60,7 @@ def forecast_line(posterior: Posterior, case: Case | None, at: Sequence[float] |
     reason = untraced(trace)
     if trace is None or reason:
         return Line(NAME, "unknown", reason, unit=unit)
-    exponent, error = exponent_of(trace)
+    exponent, error = exponent_of(without_finish(posterior, trace))
     ratio = (rows / n) ** (-exponent / 2)
     low = (rows / n) ** (-min(MOST, exponent + 2 * error) / 2)
     high = (rows / n) ** (-max(LEAST, exponent - 2 * error) / 2)

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from nearbayes.core.posterior import Posterior
 from nearbayes.diagnostics.diagnosis import Line
 from nearbayes.diagnostics.drift import untraced
+from nearbayes.diagnostics.finished_paths import is_finished
 
 __all__ = ["NAME", "horizon_line"]
 
@@ -30,6 +31,8 @@ def horizon_line(posterior: Posterior) -> Line:
     if not source.blocks:
         method = source.method.replace("_", " ")
         return Line(NAME, "unknown", f"The {method} has no schedule to be cut short.", unit=UNIT)
+    if is_finished(posterior):
+        return Line(NAME, "good", "Paths are finished: nothing is left to capture.", unit=UNIT)
     said = (
         f"The schedule captures {source.captured:.0%} of the variance by the formula, and sds are "
         f"multiplied by {source.inflation:.2f} for the rest."

@@ -145,7 +145,7 @@ def centred_interval(
     array of shape (..., 2, n_levels)
     """
     scaled = on_link_scale(values, link, start)
-    variance = scaled.var(axis=0, ddof=1) if len(values) > 1 else np.zeros(values.shape[1:])
+    variance = scaled.var(axis=0, ddof=1)
     if pooled is not None:
         variance = (1 - share) * variance + share * pooled
     mean = np.asarray(values.mean(axis=0))
@@ -234,7 +234,11 @@ def spread_interval(
     [-0.42, 9.42]
     """
     levels, n_draws = as_levels(coverage), len(values)
-    reaches = [factor * reach_of(c, n_draws) if n_draws > 1 else 0.0 for c in levels]
+    if n_draws < 2:
+        raise ValueError(
+            f"an interval needs at least 2 draws, got {n_draws}: draw again with a larger n_draws."
+        )
+    reaches = [factor * reach_of(c, n_draws) for c in levels]
     bounds = centred_interval(values, reaches, link, start)
     reached = levels <= (n_draws - 1) / (n_draws + 1) + ROUNDING
     if link != "logit" and reached.any():

@@ -51,6 +51,11 @@ class Uncertainty:
     @classmethod
     def of(cls, predictions: Functional) -> Uncertainty:
         """Split class probabilities of draws, which have the spread of their intervals."""
+        if len(predictions.values) < 2:
+            raise ValueError(
+                "epistemic uncertainty needs at least 2 draws, got 1: draw again with a larger "
+                "n_draws."
+            )
         spread = predictions.adjusted()
         draws = spread / spread.sum(axis=-1, keepdims=True)
         total = entropy(draws.mean(axis=0), axis=1)

@@ -123,7 +123,7 @@ class PosteriorEstimator(MetaEstimatorMixin, BaseEstimator):  # type: ignore[mis
         run = {"n_draws": n_draws, "random_state": self.random_state, **self._run("draws")}
         drawing = self._drawing(algorithm, data, run)
         if self.warm_start:
-            self._check_the_same(data)
+            self._check_the_same(algorithm, data)
             if hasattr(self, "posterior_"):
                 run["resume"] = self.posterior_
         else:
@@ -140,18 +140,20 @@ class PosteriorEstimator(MetaEstimatorMixin, BaseEstimator):  # type: ignore[mis
             (first,) = self.posterior_.chunks.finish([self.posterior_.first])
             self.posterior_ = replace(self.posterior_, first=first)
 
-    def _check_the_same(self, data: Data) -> None:
+    def _check_the_same(self, algorithm: Any, data: Data) -> None:
         """Refuse to add draws of other data, or of another estimator, to the existing ones."""
         estimator = self._base_estimator()
         params = estimator.get_params() if hasattr(estimator, "get_params") else {}
         noise = getattr(self, "noise", None)
-        asked = digest([data, type(estimator).__qualname__, params, self.inputs, noise])
+        fit_params = getattr(getattr(algorithm, "fitting", None), "params", {})
+        named = type(estimator).__qualname__
+        asked = digest([data, named, params, dict(fit_params), self.inputs, noise])
         before = self.__dict__.get("_drawn_from", asked)
         if hasattr(self, "posterior_") and before != asked:
             raise ValueError(
-                "warm_start=True adds draws to those of an earlier fit, but X and y, the estimator "
-                "or its settings are not the same: pass the same ones, or set "
-                "warm_start=False to start again."
+                "warm_start=True adds draws to those of an earlier fit, but X and y, the "
+                "estimator, its settings or the arguments of fit are not the same: pass the same "
+                "ones, or set warm_start=False to start again."
             )
         self._drawn_from = asked
 

@@ -1,4 +1,4 @@
-"""Draws of linear-Gaussian inverse problems: the operator, and coefficients as one array."""
+"""Draws of linear-Gaussian inverse problems: the operator, and draws as one array."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from nearbayes.algorithms.linear_gaussian import LinearGaussian
 from nearbayes.files.arrays import array_bytes, array_of
 from nearbayes.files.container import Members
 from nearbayes.files.draws import Models
-from nearbayes.files.manifest import Record
+from nearbayes.files.manifest import LARGEST, Record
 from nearbayes.files.reader import Reader
 from nearbayes.files.refusal import FileRefused
 
@@ -28,7 +28,8 @@ def dump_draws(
     return {
         "operator": members.add("arrays", array_bytes(operator), "npy"),
         "alpha": float(algorithm.alpha),
-        "coefficients": members.add("arrays", array_bytes(np.stack(drawn or [])), "npy"),
+        "finish_after": algorithm.finish_after,
+        "parameters": members.add("arrays", array_bytes(np.stack(drawn or [])), "npy"),
     }
 
 
@@ -37,13 +38,14 @@ def load_draws(
 ) -> tuple[LinearGaussian, Any]:
     """Undo `dump_draws`."""
     operator = array_of(read(record.text("operator")), "f")
-    if operator.ndim != 2 or operator.size * min(operator.shape) > MOST_WORK:
+    if operator.ndim == 2 and operator.size * min(operator.shape) > MOST_WORK:
         raise FileRefused(f"its operator of shape {operator.shape} is too large to decompose.")
+    alpha = record.number("alpha", low=-float(LARGEST))
     try:
-        problem = LinearGaussian(operator, record.number("alpha"))
+        problem = LinearGaussian(operator, alpha, record.get("finish_after"))
     except ValueError as error:
         raise FileRefused(f"its operator is none: {error}") from error
-    found = array_of(read(record.text("coefficients")), "f")
-    if found.shape != (size, len(problem.singular_values)) or not np.isfinite(found).all():
+    found = array_of(read(record.text("parameters")), "f")
+    if found.shape != (size, operator.shape[-1]) or not np.isfinite(found).all():
         raise FileRefused(f"its draws have shape {found.shape}, or are not finite.")
     return problem, found

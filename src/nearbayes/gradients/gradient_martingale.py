@@ -19,9 +19,16 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from nearbayes.algorithms.finishing import (
+    FinishAfter,
+    check_finish_after,
+    reaches,
+    rows_to_finish,
+    schedule_to,
+)
 from nearbayes.core.data import Blocks, Data, Repeated, Rows, RowsOfDraws
 from nearbayes.core.protocols import ChunkAlgorithm, DrawsFailedError, Rng, Traits
-from nearbayes.core.schedule import Schedule, is_number, is_whole, usual_schedule
+from nearbayes.core.schedule import Schedule, is_whole, usual_schedule
 from nearbayes.core.seeds import Streams
 from nearbayes.gradients.steps import StepSize, share_reached, sizes, variance_left
 from nearbayes.tables.table import Table, numeric_values
@@ -113,7 +120,7 @@ class GradientMartingale(ChunkAlgorithm):
     information: Literal["hessian", "scores", "empirical"] | Callable[..., Any] = "hessian"
     refresh: Literal["block", "row"] = "block"
     step_size: StepSize | None = None
-    finish_after: int | float | None = None
+    finish_after: FinishAfter = None
     n_samples: int = 1_000
     predict_function: Callable[[Any, Any], Any] | None = None
     fit_function: Callable[..., Any] | None = None
@@ -133,9 +140,7 @@ class GradientMartingale(ChunkAlgorithm):
             raise ValueError(
                 f"n_samples must be a whole number, 1 or more, got {self.n_samples!r}."
             )
-        after = self.finish_after
-        if after is not None and not (is_number(after) and after > 0):
-            raise ValueError(f"finish_after must be None or a positive number, got {after!r}.")
+        check_finish_after(self.finish_after)
 
     @property
     def traits(self) -> Traits:
@@ -251,7 +256,9 @@ class GradientMartingale(ChunkAlgorithm):
         if new.size == new.total:  # no real rows: a parametric bootstrap
             return self._refitted(new, models, keys, data[0])
         before, n = new.total - new.size, data[0].n
-        last = new.total if self.finish_after is None else n + self._steps_before_finish(n)
+        last = new.total
+        if self.finish_after is not None:
+            last = n + rows_to_finish(self.finish_after, n)
         n_steps = int(np.clip(round(last - before), 0, new.size))
         with _float64():
             moved = self._walked(data[0], new, models, keys, n_steps, streams)
@@ -261,10 +268,6 @@ class GradientMartingale(ChunkAlgorithm):
         if len(lost):
             raise DrawsFailedError({int(place): ValueError(LOST) for place in lost})
         return moved
-
-    def _steps_before_finish(self, n: float) -> int:
-        assert self.finish_after is not None
-        return _in_rows(self.finish_after, n)
 
     def _walked(
         self, data: Data, new: Blocks, models: Array, keys: Keys, n_steps: int, streams: Streams
@@ -401,26 +404,20 @@ def _inputs(
     return stacked, index
 
 
-def _in_rows(amount: int | float, n: float) -> int:
-    return int(amount) if is_whole(amount) else max(1, round(amount * n))
-
-
 def _captured(
-    step_size: StepSize | None, finish_after: int | float | None, n: float, blocks: Sequence[int]
+    step_size: StepSize | None, finish_after: FinishAfter, n: float, blocks: Sequence[int]
 ) -> float:
     """Share of the variance that single steps reach; all of it if the path is finished."""
-    if finish_after is not None and sum(blocks) >= _in_rows(finish_after, n):
+    if reaches(finish_after, n, sum(blocks)):
         return 1.0
     return min(1.0, share_reached(step_size, n, sum(blocks)))
 
 
-def _usual_schedule(finish_after: int | float | None, n_refits: int | None) -> Schedule:
+def _usual_schedule(finish_after: FinishAfter, n_refits: int | None) -> Schedule:
     """Blocks up to the end of the path by `finish_after`; otherwise the usual schedule."""
     if finish_after is None:
         return usual_schedule(n_refits)
-    refits = 4 if n_refits is None else max(n_refits, 1)
-    block = -(-finish_after // refits) if is_whole(finish_after) else finish_after / refits
-    return Schedule.arithmetic(horizon=finish_after, block=block)
+    return schedule_to(finish_after, 4 if n_refits is None else max(n_refits, 1))
 
 
 def _check_choice(name: str, value: Any, known: tuple[str, ...], other: str = "") -> None:
