@@ -1,8 +1,8 @@
 r"""Credible sets: joint sets of vector quantities, and sets enlarged by a Wasserstein bound.
 
-A joint set holds all entries of a quantity at once with the stated probability: a sup-t band (a
-whole curve) or a Mahalanobis ellipsoid. How far it must reach is measured on the draws, each
-against the mean and the spread of the others, as a further draw, or the truth, would be.
+A joint set contains all entries of a quantity at once with the stated probability: a sup-t band
+(a whole curve) or a Mahalanobis ellipsoid. Its size is measured on the draws: each is compared
+with the mean and the spread of the others, as a further draw, or the truth, would be.
 
 Enlarged sets (App. B.2, corollary): let p be within 2-Wasserstein distance :math:`\epsilon` of
 q, and :math:`p(A) = 1 - \gamma`. Then the set of points within :math:`\epsilon / \sqrt{t}` of A has
@@ -33,7 +33,7 @@ from nearbayes.draws.credible import (
 __all__ = ["Ellipsoid", "ellipsoid", "enlarged_interval", "enlargement", "sup_t_band"]
 
 Array = NDArray[np.float64]
-SHARES = np.linspace(0.02, 0.98, 49)  # of what may be missed, that goes to the enlargement
+SHARES = np.linspace(0.02, 0.98, 49)  # shares of the miss probability that go to the enlargement
 ROUNDING = 1e-9
 
 
@@ -45,7 +45,7 @@ def sup_t_band(
     start: float = SMALLEST,
     wasserstein: float = 0.0,
 ) -> Array:
-    r"""Band that holds all entries at once (sup-t; Montiel Olea and Plagborg-Møller, 2019).
+    r"""Band that contains all entries at once (sup-t; Montiel Olea and Plagborg-Møller, 2019).
 
     Mean plus and minus c standard deviations on the scale of the link, where c is the `coverage`
     quantile of :math:`\max_i |v_i - m_i| / s_i` over the draws.
@@ -57,7 +57,7 @@ def sup_t_band(
     link, start
         See `nearbayes.draws.credible.on_link_scale`.
     wasserstein : float
-        Bound of the distance to the posterior that is meant; see `enlargement`.
+        Bound of the distance to the intended posterior; see `enlargement`.
 
     Returns
     -------
@@ -84,7 +84,7 @@ def sup_t_band(
 
 
 def _band_reach(draws: Array, level: float) -> float:
-    """Typical half width of a band, on which a choice of levels is judged."""
+    """Typical half width of a band, the criterion for choosing levels."""
     return _quantile(_sup_t(draws), level, "band") * float(np.mean(draws.std(axis=0, ddof=1)))
 
 
@@ -95,7 +95,7 @@ def _sup_t(values: Array) -> Array:
     squares = gaps**2
     others = np.maximum(squares.sum(axis=0) - squares * size / (size - 1), 0.0) / (size - 2)
     varies = np.ptp(gaps, axis=0) > 0
-    with np.errstate(divide="ignore"):  # where the others are all the same
+    with np.errstate(divide="ignore"):  # if the others are all the same
         found = np.abs(gaps[:, varies]) * size / (size - 1) / np.sqrt(others[:, varies])
     return np.asarray(found.max(axis=1)) if varies.any() else np.zeros(size)
 
@@ -110,7 +110,7 @@ class Ellipsoid:
     covariance : array of shape (p, p)
     radius : float
     margin : float
-        Points within this Euclidean distance of the ellipsoid count, too.
+        Points within this Euclidean distance of the ellipsoid also count.
 
     Examples
     --------
@@ -140,7 +140,7 @@ class Ellipsoid:
         return np.asarray(flat).reshape(gaps.shape[:-1])
 
     def contains(self, points: ArrayLike) -> NDArray[np.bool_] | bool:
-        """Tell which of the points (..., p) are in the set; one answer for one point."""
+        """Whether each of the points (..., p) is in the set; one answer for one point."""
         if self.margin > 0:
             inside = self.distance(points) <= self.margin
         else:
@@ -184,7 +184,7 @@ def ellipsoid(values: ArrayLike, coverage: float = 0.9, *, wasserstein: float = 
     values : array of shape (n_draws, p)
     coverage : float
     wasserstein : float
-        Bound of the distance to the posterior that is meant, in the Euclidean norm; see
+        Bound of the distance to the intended posterior, in the Euclidean norm; see
         `enlargement`.
 
     Examples
@@ -210,7 +210,7 @@ def ellipsoid(values: ArrayLike, coverage: float = 0.9, *, wasserstein: float = 
     sds = np.sqrt(np.diag(covariance))
     if not np.isfinite(sds).all():
         raise ValueError("an ellipsoid needs draws whose squares are finite: rescale them.")
-    # in units of their own, as entries may differ by many powers of ten
+    # each in its own units, as entries may differ by many powers of ten
     units = np.where(sds > 0, sds, 1.0)
     correlation = covariance / np.outer(units, units)
     if np.linalg.matrix_rank(correlation, hermitian=True) < p:
@@ -265,8 +265,8 @@ def _is_number(value: object) -> bool:
 def enlarged_interval(values: ArrayLike, coverage: float, wasserstein: float) -> Array:
     """Interval of draws that has the coverage under any distribution within a distance of theirs.
 
-    Part of what may be missed goes to the interval, the rest to its enlargement, so that the whole
-    is as narrow as can be.
+    The miss probability is divided between the interval and its enlargement so that the result is
+    as narrow as possible.
 
     Parameters
     ----------
@@ -298,7 +298,7 @@ def enlarged_interval(values: ArrayLike, coverage: float, wasserstein: float) ->
 def _level_and_margin(
     coverage: float, wasserstein: float, reach: Callable[[float], float]
 ) -> tuple[float, float]:
-    """Level of the set and its enlargement, whose sum of reaches is the smallest."""
+    """Level of the set and its enlargement with the smallest total reach."""
     if np.ndim(coverage) != 0:
         raise ValueError(f"coverage must be one number for a joint set, got {coverage!r}.")
     level = float(as_levels(coverage)[0])
@@ -320,7 +320,7 @@ def _checked(values: ArrayLike) -> Array:
 
 
 def _quantile(distances: Array, level: float, what: str) -> float:
-    """Quantile of draws that a further one exceeds as rarely as it should (Weibull)."""
+    """Quantile that a further draw exceeds with the right probability (Weibull)."""
     size = len(distances)
     if level * (size + 1) > size + ROUNDING:
         needed = int(np.ceil(level / (1 - level) - ROUNDING))
