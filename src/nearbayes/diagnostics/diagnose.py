@@ -18,6 +18,7 @@ from nearbayes.diagnostics import (
     enough_draws,
     excess_error,
     forecast,
+    given_tasks,
     horizon,
     imputed_noise,
     posterior_ranks,
@@ -48,6 +49,7 @@ def diagnose(
     at: Sequence[float] | float = (2.0, 5.0, 10.0),
     draw: Draw | None = None,
     algorithm: Any = None,
+    tasks: Sequence[tuple[Any, Any, Any]] | None = None,
     random_state: Any = None,
 ) -> Diagnosis:
     """Say whether draws can be trusted, and if not, why not and what to do.
@@ -70,6 +72,10 @@ def diagnose(
         as this one was drawn; by default the method of its provenance, with urn inputs.
     algorithm : Algorithm, optional
         What fits, for a posterior that was loaded from a file that holds what predicts alone.
+    tasks : sequence of (X, y, truth), optional
+        Tasks like this one whose truth is known: the mean of y at the rows of X, or the class
+        probabilities. The excess error is then that on these tasks, which takes a posterior of 20
+        draws for each, and not that on tasks simulated from the draws.
     random_state : None, int, numpy Generator, RandomState or SeedSequence
         By default the seed of the posterior, so that a diagnosis can be repeated.
 
@@ -90,7 +96,12 @@ def diagnose(
     _check_draws(posterior)
     seed = posterior.provenance.seed if random_state is None else random_state
     case = None if data is None else Case.of(posterior, as_data(data), seed, algorithm)
-    asking = _Asking(posterior, case, precision, at, draw)
+    known = None
+    if tasks is not None:
+        if case is None:
+            raise ValueError("tasks need the rows of the fit: diagnose((X, y), tasks=tasks).")
+        known = given_tasks.checked_tasks(tasks, case.outcomes.shape[1])
+    asking = _Asking(posterior, case, precision, at, draw, known)
     lines = tuple(_asked(asking, name) for name in asked)
     if checks == "default":
         lines += tuple(Line(name, "unknown", NOT_ASKED) for name in LONG)
@@ -106,6 +117,7 @@ class _Asking:
     precision: float
     at: Sequence[float] | float
     draw: Draw | None
+    tasks: list[given_tasks.Task] | None = None
 
     def line(self, name: str) -> Line:
         """The answer to one question."""
@@ -128,6 +140,8 @@ class _Asking:
             efficiency.NAME: efficiency.efficiency_line,
             excess_error.NAME: excess_error.excess_line,
         }
+        if name == excess_error.NAME and self.tasks is not None:
+            return given_tasks.given_line(case, self.tasks, self.redraw)
         if name in of_rows:
             return of_rows[name](case)
         return posterior_ranks.calibration_line(case, self.redraw)

@@ -112,8 +112,8 @@ class Case:
         """
         if round(data.n, 6) != round(posterior.provenance.n, 6):
             raise ValueError(
-                f"data must be the rows that the posterior was drawn from, which had "
-                f"{posterior.provenance.n:g}, got {data.n:g}: give those."
+                "data must be the rows that the posterior was drawn from, with their "
+                f"sample_weight: {posterior.provenance.n:g} rows, got {data.n:g}."
             )
         entropy = Seeds(random_state).entropy
         if algorithm is None:

@@ -60,7 +60,7 @@ __all__ = ["Method", "PosteriorEstimator"]
 
 Method = Literal["martingale", "bootstrap", "parametric_bootstrap", "ensemble", "anchored", "ntkgp"]
 METHODS = get_args(Method)
-SAME_ROWS = 0.9  # with at least this share of the fit's rows, rows are taken to be those
+SAME_ROWS = 0.99  # with at least this share of the fit's rows, rows are taken to be those
 
 
 @dataclass(frozen=True)
@@ -103,6 +103,8 @@ class PosteriorEstimator(MetaEstimatorMixin, BaseEstimator):  # type: ignore[mis
         if getattr(getattr(algorithm, "fitting", None), "may_change_inputs", False):
             data = copy.deepcopy(data)  # the user's is not changed
         self.row_prints_ = RowPrints.of(data.x, data.y)
+        fit_params = getattr(getattr(algorithm, "fitting", None), "params", {})
+        self.fit_arguments_ = tuple(sorted(fit_params))
         with stoppable():  # once stopped, further signals do not lose finished work
             self._draw_and_calibrate(algorithm, data, keep_at)
 
@@ -284,7 +286,7 @@ class PosteriorEstimator(MetaEstimatorMixin, BaseEstimator):  # type: ignore[mis
             As passed to `fit`.
         fit_params : dict, optional
             Further arguments that were passed to `fit`, which a model loaded from a file lacks.
-        **options : checks, precision, at, random_state
+        **options : checks, precision, at, tasks, random_state
             See `nearbayes.diagnostics.diagnose`: ``checks="all"`` includes the checks that take
             long, `at` is the number of rows to forecast for.
 
@@ -311,6 +313,12 @@ class PosteriorEstimator(MetaEstimatorMixin, BaseEstimator):  # type: ignore[mis
         given = {"draw": self._same_drawing(), **options}
         fitting = getattr(self.posterior_.algorithm, "fitting", None)
         if fitting is not None and not fitting.fits:
+            named = getattr(self, "fit_arguments_", ())
+            if named and not fit_params:
+                raise ValueError(
+                    f"fit_params must hold what fit was given, {', '.join(named)}, which a file "
+                    "does not: a diagnosis refits the model."
+                )
             given = {"algorithm": self._algorithm(fit_params or {}), **given}
         return diagnose(self.posterior_, data, **given)
 

@@ -121,12 +121,7 @@ def _model_of(manifest: Record, read: Reader, trusted: Collection[str]) -> Any:
         model.feature_names_in_ = _as_many(names, model.n_features_in_)
     posterior = posterior_of(manifest.record("posterior"), read, trusted)
     model.posterior_ = replace(posterior, truths=_simulated_of(manifest, posterior, read, trusted))
-    if "schedule" in manifest:
-        model.schedule_ = schedule_of(manifest.record("schedule"))
-    if "schedule_scores" in manifest:
-        model.schedule_scores_ = manifest.numbers("schedule_scores", low=-1e300)
-    if "row_prints" in manifest:
-        model.row_prints_ = _prints_of(manifest.record("row_prints"), read)
+    _remember_the_fit(model, manifest, read)
     classifies = isinstance(model, PosteriorClassifier)
     if (getattr(model.posterior_.algorithm, "classes", None) is not None) != classifies:
         raise FileRefused(f"its draws are not those of a {type(model).__name__}.")
@@ -137,6 +132,21 @@ def _model_of(manifest: Record, read: Reader, trusted: Collection[str]) -> Any:
     if "conformal" in manifest:
         model.conformal_ = _conformal_of(manifest.record("conformal"), read)
     return model
+
+
+def _remember_the_fit(model: Any, manifest: Record, read: Reader) -> None:
+    """What is known of the fit, where the file says it."""
+    if "schedule" in manifest:
+        model.schedule_ = schedule_of(manifest.record("schedule"))
+    if "schedule_scores" in manifest:
+        model.schedule_scores_ = manifest.numbers("schedule_scores", low=-1e300)
+    if "fit_arguments" in manifest:
+        named = manifest.many("fit_arguments")
+        if not all(isinstance(each, str) for each in named):
+            raise FileRefused("its fit_arguments are not names.")
+        model.fit_arguments_ = tuple(named)
+    if "row_prints" in manifest:
+        model.row_prints_ = _prints_of(manifest.record("row_prints"), read)
 
 
 def _prints_of(record: Record, read: Reader) -> RowPrints:

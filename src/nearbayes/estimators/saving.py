@@ -61,6 +61,7 @@ def _manifest(
         "simulated": _simulated_record(sets, models, members),
         "schedule": schedule_record(getattr(model, "schedule_", None)),
         "schedule_scores": getattr(model, "schedule_scores_", None),
+        "fit_arguments": list(getattr(model, "fit_arguments_", ())),
         "row_prints": _prints_record(getattr(model, "row_prints_", None), members),
         "noise_factor": getattr(model, "noise_factor_", None),
         "conformal": _conformal_record(getattr(model, "conformal_", None), members),
