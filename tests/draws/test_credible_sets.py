@@ -28,6 +28,14 @@ def test_enlarged_intervals_hold_under_a_shifted_distribution():
     assert np.mean((low <= shifted) & (shifted <= high)) > 0.9
 
 
+@pytest.mark.parametrize("n_draws", [3, 5, 8])
+def test_enlarged_intervals_of_few_draws_cover_a_further_one(n_draws):
+    draws = RNG.normal(size=(n_draws + 1, 4_000))  # 4,000 sets of draws side by side
+    bounds = enlarged_interval(draws[1:], 0.9, wasserstein=0.0)
+    inside = (bounds[:, 0] <= draws[0]) & (draws[0] <= bounds[:, 1])
+    assert abs(inside.mean() - 0.9) < 4 * np.sqrt(0.9 * 0.1 / 4_000)
+
+
 def test_the_distance_from_an_ellipsoid_is_euclidean():
     flat = Ellipsoid(np.zeros(2), np.diag([4.0, 1.0]), 1.0)
     np.testing.assert_allclose(flat.distance([[5.0, 0.0], [0.0, 3.0], [1.0, 0.1]]), [3, 2, 0])

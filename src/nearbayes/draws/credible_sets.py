@@ -24,10 +24,10 @@ from nearbayes.draws.credible import (
     Link,
     as_levels,
     check_link,
-    credible_interval,
     holding,
     off_link_scale,
     on_link_scale,
+    spread_interval,
 )
 
 __all__ = ["Ellipsoid", "ellipsoid", "enlarged_interval", "enlargement", "sup_t_band"]
@@ -266,7 +266,8 @@ def enlarged_interval(values: ArrayLike, coverage: float, wasserstein: float) ->
     """Interval of draws that has the coverage under any distribution within a distance of theirs.
 
     Part of what may be missed goes to the interval, the rest to its enlargement, so that the whole
-    is as narrow as can be.
+    is as narrow as can be. Where K draws cannot reach the level of the interval by quantiles, it is
+    Student's t (see `nearbayes.draws.credible.spread_interval`).
 
     Parameters
     ----------
@@ -289,10 +290,10 @@ def enlarged_interval(values: ArrayLike, coverage: float, wasserstein: float) ->
     draws = _checked(values)
 
     def half_width(level: float) -> float:
-        return float(np.mean(np.diff(credible_interval(draws, level), axis=-1))) / 2
+        return float(np.mean(np.diff(spread_interval(draws, level), axis=-1))) / 2
 
     level, margin = _level_and_margin(coverage, wasserstein, half_width)
-    return np.asarray(credible_interval(draws, level) + margin * np.array([-1.0, 1.0]))
+    return np.asarray(spread_interval(draws, level) + margin * np.array([-1.0, 1.0]))
 
 
 def _level_and_margin(
