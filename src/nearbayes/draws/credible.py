@@ -164,7 +164,12 @@ def holding(bounds: NDArray[np.float64], mean: NDArray[np.float64]) -> NDArray[n
 
 def as_levels(shares: Any, name: str = "coverage") -> NDArray[np.float64]:
     """One or several shares as an array; each must lie between 0 and 1."""
-    levels = np.atleast_1d(np.asarray(shares, dtype=np.float64))
+    try:
+        levels = np.atleast_1d(np.asarray(shares, dtype=np.float64))
+    except (TypeError, ValueError):
+        raise ValueError(
+            f"{name} must be one number or several between 0 and 1, got {shares!r}."
+        ) from None
     if not ((levels > 0) & (levels < 1)).all():
         raise ValueError(f"{name} must lie strictly between 0 and 1, got {shares!r}.")
     return levels
