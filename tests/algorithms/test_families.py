@@ -123,6 +123,23 @@ def test_conjugate_posterior_of_mean_and_variance(seed):
     assert (np.abs(draws.mean(axis=0) - expected) < 4 * error).all()
 
 
+def test_mean_and_variance_far_from_0_are_as_at_0_or_refused():
+    family, z = families.GaussianMeanVariance(), np.random.default_rng(0).normal(size=100)
+    algorithm, run = nb.SequentialMLE(family), {"n_draws": 2_000, "random_state": 0}
+
+    def sds(shift):
+        found = nb.martingale_posterior(algorithm, z + shift, **run)
+        return np.std(algorithm.parameters(found.models), axis=0)
+
+    np.testing.assert_allclose(sds(0.9e6), sds(0), rtol=2e-3)  # the same random numbers
+    for shift in (1e7, 1e8, -1.7e9):
+        with pytest.raises(ValueError, match=r"standard deviation of \S+: subtract a constant"):
+            sds(shift)
+    with pytest.raises(ValueError, match=r"sizes up to 1e\+150"):
+        sds(1e200)
+    assert family.statistics(np.full(3, 0.1)).shape == (3, 2)  # a resample of one value
+
+
 @pytest.mark.parametrize("value", [0, 1])
 def test_a_coin_that_never_lands_on_one_side(value):
     """As with an unseen category or a count of zero: the vanishing prior gives a point."""

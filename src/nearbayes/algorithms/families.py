@@ -41,6 +41,8 @@ __all__ = [
 
 Array = NDArray[np.float64]
 NUMBERS_AT_ONCE, SMALLEST_CHUNK, LARGEST_CHUNK = 50_000, 16, 5_000
+LEAST_SPREAD = 1e-6  # of the mean: rounding of a mean square then is some 1e-4 of the variance
+LARGEST = 1e150  # of data whose squares are taken
 
 
 class Family(Protocol):
@@ -225,6 +227,9 @@ class GaussianMeanVariance:
     The vanishing conjugate prior is flat in :math:`\eta = (\mu/\sigma^2, -1/2\sigma^2)`: precision
     :math:`\lambda \sim \mathrm{Gamma}((n+3)/2, S/2)` with S the sum of squares around the mean, and
     :math:`\mu \mid \lambda \sim N(\bar z, 1/(n\lambda))`.
+
+    Data far from 0 for their spread, such as times in seconds since 1970, are refused: the variance
+    is the difference of the statistics, and would be rounding error. Subtract a constant first.
     """
 
     n_statistics: ClassVar[int] = 2
@@ -232,7 +237,8 @@ class GaussianMeanVariance:
     def statistics(self, z: NDArray[Any]) -> Array:
         """T(z) = (z, z²), shape (n, 2)."""
         column = _one_column(z)
-        return np.column_stack([column, column**2])
+        _check_spread(column)
+        return np.stack([column, column**2]).T  # columns in a row: NumPy sums them in pairs
 
     def sample(self, theta: Array, size: int, rng: Rng) -> Array:
         """Observations N(μ, σ²), shape (size,)."""
@@ -422,6 +428,24 @@ def _one_column(z: NDArray[Any]) -> Array:
     if columns.shape[1] != 1:
         raise ValueError(f"data must be one column of numbers, got {columns.shape[1]} columns.")
     return columns[:, 0]
+
+
+def _check_spread(column: Array) -> None:
+    """Refuse data whose variance is lost in the difference of mean square and squared mean."""
+    if np.abs(column).max(initial=0.0) > LARGEST:
+        raise ValueError(
+            f"data must be of sizes up to {LARGEST:g} for this family, whose statistics are z and "
+            f"z², got {np.abs(column).max():.3g}: rescale them."
+        )
+    if not len(column) or np.ptp(column) == 0:  # a resample of few rows; its variance is 0
+        return
+    mean, sd = float(column.mean()), float(column.std())
+    if sd < LEAST_SPREAD * abs(mean):
+        raise ValueError(
+            f"data must vary by more than {LEAST_SPREAD:g} of their mean for this family, whose "
+            f"statistics are z and z², got a mean of {mean:.3g} and a standard deviation of "
+            f"{sd:.3g}: subtract a constant first."
+        )
 
 
 def _checked(z: NDArray[Any], allowed: Callable[[Array], NDArray[np.bool_]], what: str) -> Array:
