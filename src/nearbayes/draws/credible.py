@@ -23,6 +23,7 @@ __all__ = [
     "reach_of",
     "spread_interval",
     "stack_draws",
+    "start_of",
 ]
 
 Link = Literal["identity", "log", "logit"]
@@ -73,6 +74,24 @@ def off_link_scale(
     if link == "logit":
         return np.asarray(np.clip((1 + 2 * start) * expit(values) - start, 0.0, 1.0))
     return np.exp(values) if link == "log" else values
+
+
+def start_of(link: Link, values: NDArray[np.float64], half_observation: float) -> float:
+    """What a quantity is started with on the scale of its link; see `on_link_scale`.
+
+    Half an observation, except for logs: positive quantities have any unit, so none of them is
+    raised, and 0 counts as the smallest that is not.
+
+    Examples
+    --------
+    >>> start_of("log", np.array([0.0, 2e-5, 3e-5]), 0.01)
+    2e-05
+    """
+    positive = values[values > 0]
+    if link != "log" or not positive.size:
+        return half_observation
+    least = float(positive.min())
+    return min(least, SMALLEST) if positive.size == values.size else least
 
 
 def inflate(
