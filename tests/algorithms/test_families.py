@@ -5,6 +5,7 @@ import nearbayes as nb
 from nearbayes import families
 from nearbayes.core.data import Blocks, Data, Repeated, Rows
 from nearbayes.core.seeds import Seeds
+from nearbayes.draws.functional import Functional
 
 COVARIANCE = np.array([[2.0, 0.6], [0.6, 1.0]])
 FAMILIES = {
@@ -176,6 +177,10 @@ BAD = {
     "columns": (families.Poisson(), [[1, 2]], "data must be one column of numbers, got 2 columns"),
     "moments": (families.GaussianMeanVariance(), [[1, 2]], "must be one column of numbers"),
     "wide": (families.Gaussian([1, 1]), [1.0], "must have 2 columns, the size of the cov"),
+    "words": (families.Bernoulli(), ["yes", "no"], "data must be numbers for this family, got dty"),
+    "digits": (families.Poisson(), ["1", "2"], "data must be numbers for this family, got dtype"),
+    "objects": (families.Gamma(2.0), np.array([1, {}]), "must be numbers for this .* dtype object"),
+    "cube": (families.Gaussian([1, 1]), np.ones((3, 2, 2)), r"or \(n, d\), got shape \(3, 2, 2\)"),
 }
 
 
@@ -192,12 +197,71 @@ def test_data_outside_the_family(name):
         ([[1.0, 0.5], [0.2, 1.0]], r"covariance must be symmetric, got shape \(2, 2\)"),
         (np.ones((2, 3)), r"covariance must be symmetric, got shape \(2, 3\)"),
         (-1.0, "covariance must be positive definite"),
+        ("x", "covariance must be a variance, .* of numbers, got 'x'"),
+        ([], r"covariance must be a variance, .* of numbers, got \[\]"),
+        (np.ones((2, 2, 2)), "covariance must be a variance, variances of shape"),
+        (np.nan, "covariance must be finite, got NaN"),
+        ([1.0, np.inf], "covariance must be finite, got NaN or infinity"),
         ([[1.0, 2.0], [2.0, 1.0]], "covariance must be positive definite"),
     ],
 )
 def test_bad_covariance(covariance, message):
     with pytest.raises(ValueError, match=message):
         families.Gaussian(covariance)
+
+
+@pytest.mark.parametrize(
+    ("make", "match"),
+    [
+        (lambda: nb.SequentialMLE("poisson"), r"such as families.Poisson\(\), got 'poisson'"),
+        (lambda: nb.SequentialMLE(families.Poisson), r"got the class Poisson: call it, Poisson\("),
+        (lambda: nb.SequentialMLE(families.Exponential), "must be one of nearbayes.families"),
+        (lambda: families.Categorical(0), "n_categories must be a whole number, 1 or more, got 0"),
+        (lambda: families.Categorical(2.5), "n_categories must be a whole number, .* got 2.5"),
+        (lambda: families.Gamma(np.inf), "shape must be a positive, finite number, got inf"),
+        (lambda: families.Gamma("a"), "shape must be a positive, finite number, got 'a'"),
+    ],
+)
+def test_bad_families(make, match):
+    with pytest.raises((TypeError, ValueError), match=match):
+        make()
+
+
+def test_inputs_are_refused_not_ignored():
+    with pytest.raises(ValueError, match="takes observations z alone, got X and y: give z"):
+        nb.martingale_posterior(nb.SequentialMLE(families.Poisson()), (np.ones((5, 1)), [1] * 5))
+
+
+@pytest.mark.parametrize(
+    ("family", "z", "link", "high"),
+    [
+        (families.Bernoulli(), [1, 0, 0, 0, 0], "logit", 1.0),
+        (families.Poisson(), [1, 0, 0, 0, 0], "log", np.inf),
+        (families.Exponential(), [0.1, 2.0, 0.2], "log", np.inf),
+    ],
+)
+def test_intervals_on_the_scale_of_a_link_stay_in_the_range_of_the_parameter(family, z, link, high):
+    run = {"n_draws": 50, "random_state": 0}
+    posterior = nb.martingale_posterior(nb.SequentialMLE(family), np.array(z), **run)
+    assert posterior.inflation > 1
+    found = posterior.apply(lambda theta: theta, link=link)
+    for values in (found.interval(0.99), found.adjusted(), found.band(0.9, wasserstein=0.1)):
+        assert ((values >= 0) & (values <= high)).all()
+
+
+@pytest.mark.parametrize("unit", [1.0, 1e-3, 1e-20])
+def test_intervals_on_the_log_scale_have_the_unit_of_the_quantity(unit):
+    """Small quantities were raised to half an observation."""
+    z = np.random.default_rng(0).exponential(1.0, 50)
+    run = {"n_draws": 50, "random_state": 0}
+    posterior = nb.martingale_posterior(nb.SequentialMLE(families.Exponential()), z, **run)
+    scaled = posterior.apply(lambda theta: unit * theta[0], link="log")
+    whole = Functional(posterior.models[:, 0], posterior.inflation, "log")
+    assert posterior.inflation > 1
+    np.testing.assert_allclose(scaled.interval([0.5, 0.99]), unit * whole.interval([0.5, 0.99]))
+    np.testing.assert_allclose(scaled.std, unit * whole.std)
+    some = posterior.apply(lambda theta: unit * max(theta[0] - whole.mean, 0.0), link="log")
+    assert (some.adjusted() < unit * whole.mean).all()
 
 
 def test_gaussian_knows_independent_coordinates():
