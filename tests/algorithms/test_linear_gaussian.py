@@ -5,6 +5,7 @@ import pytest
 
 import nearbayes as nb
 from nearbayes.algorithms.linear_gaussian import increment_sd
+from nearbayes.core.data import Data
 
 RNG = np.random.default_rng(2)
 
@@ -176,6 +177,25 @@ def test_entries_without_squares_are_refused(size):
 def test_bad_operators(A):
     with pytest.raises(ValueError, match="A must be"):
         nb.LinearGaussian(A)
+
+
+def test_the_exact_posterior_of_weighted_rows_and_of_one():
+    problem, z = nb.LinearGaussian(RNG.normal(size=(3, 2))), RNG.normal(size=(4, 3))
+    weight = np.array([2, 1, 3, 1])
+    weighted = problem.exact_posterior(Data.of(z, None, weight))
+    repeated = problem.exact_posterior(np.repeat(z, weight, axis=0))
+    for name in ("mean", "sd"):
+        np.testing.assert_allclose(getattr(weighted, name), getattr(repeated, name))
+    one = problem.exact_posterior(z[:1])
+    precision = problem.A.T @ problem.A + np.eye(2)
+    np.testing.assert_allclose(one.mean, np.linalg.solve(precision, problem.A.T @ z[0]))
+    for bad, match in (
+        (z[:0], "must have shape"),
+        (z * np.nan, "finite"),
+        ([["a"] * 3], "numbers"),
+    ):
+        with pytest.raises(ValueError, match=f"observations .*{match}"):
+            problem.exact_posterior(bad)
 
 
 def test_observations_of_another_shape():

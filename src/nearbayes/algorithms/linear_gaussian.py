@@ -204,9 +204,16 @@ class LinearGaussian(ChunkAlgorithm):
     def _checked(self, data: Data) -> Array:
         if data.table is not None:
             raise ValueError("LinearGaussian takes observations z alone, got X and y: give z.")
-        z = np.asarray(data.y, dtype=np.float64)
-        rows = np.shape(self.A)[0]
-        if z.ndim != 2 or z.shape[1] != rows:
+        rows, given = np.shape(self.A)[0], np.asarray(data.y)
+        try:
+            z = np.asarray(given, dtype=np.float64)
+        except (TypeError, ValueError):
+            raise ValueError(
+                f"observations must be numbers, got dtype {given.dtype}: convert them."
+            ) from None
+        if not np.isfinite(z).all():
+            raise ValueError("observations must be finite, got NaN or infinity: drop those rows.")
+        if z.ndim != 2 or z.shape[1] != rows or not len(z):
             raise ValueError(
                 f"observations must have shape (n, {rows}), one column per row of A, got shape "
                 f"{z.shape}."
@@ -232,14 +239,15 @@ class LinearGaussian(ChunkAlgorithm):
         moved = models + self._vectors(inside * increment_sd(values, before, np.inf))
         return np.asarray(moved + noise - self._vectors(inside))  # with what A does not see
 
-    def exact_posterior(self, z: ArrayLike) -> NormalPosterior:
+    def exact_posterior(self, z: ArrayLike | Data) -> NormalPosterior:
         r"""The posterior :math:`N(\hat\Sigma_n^{-1} A^\top \bar z, (n \hat\Sigma_n)^{-1})`.
 
         Parameters
         ----------
-        z : array of shape (n, p)
+        z : array of shape (n, p) or Data
+            One row is enough, as the prior is proper.
         """
-        data = Data.of(z)
+        data = z if isinstance(z, Data) else Data(None, None, np.asarray(z))
         mean = self._mean(data)
         _, values, right = self._parts
         sds = (data.size * values**2 + 1) ** -0.5
