@@ -1,7 +1,7 @@
-"""What would happen if: effects, distributions and counterfactuals on a causal graph, with bands.
+"""What would happen if? Effects, distributions and counterfactuals on a causal graph, with bands.
 
-Run: ``python examples/causal_questions.py``. Made data, so that the truth is known: the dose raises
-the marker, the marker lowers the outcome, and age does both.
+Run: ``python examples/causal_questions.py``. The data are simulated, so the truth is known: the
+dose raises the marker, the marker lowers the outcome, and age does both.
 """
 
 import numpy as np
@@ -11,7 +11,7 @@ import nearbayes as nb
 
 
 def made(n: int = 300, seed: int = 0) -> pd.DataFrame:
-    """Rows of the known truth; people of higher age get higher doses."""
+    """Rows from the known truth; older people get higher doses."""
     rng = np.random.default_rng(seed)
     age = rng.normal(50, 10, n)
     dose = 2 + 0.1 * (age - 50) + rng.normal(size=n)
@@ -27,7 +27,7 @@ EDGES = [
 
 
 def main(n_draws: int = 20) -> nb.causal.SCM:
-    """Fit, and ask four questions."""
+    """Fit a model and ask four questions."""
     frame = made()
     model = nb.causal.SCM(EDGES, n_draws=n_draws, random_state=0, progress=False).fit(frame)
     effect = model.effect("outcome", do={"dose": 3.0}, versus={"dose": 1.0})

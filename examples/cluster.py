@@ -26,7 +26,7 @@ WORKERS = 2
 
 @contextmanager
 def dask_cluster(workers: int = WORKERS) -> Iterator[Any]:
-    """A Dask client of a scheduler and worker processes on loopback."""
+    """A Dask client for a scheduler and worker processes on this machine."""
     from distributed import Client, LocalCluster
 
     with (
@@ -38,7 +38,7 @@ def dask_cluster(workers: int = WORKERS) -> Iterator[Any]:
 
 @contextmanager
 def ray_cluster(workers: int = WORKERS) -> Iterator[Any]:
-    """Ray with so many workers on loopback."""
+    """Ray with the given number of workers on this machine."""
     import ray
 
     ray.init(num_cpus=workers, include_dashboard=False, log_to_driver=False)
@@ -52,7 +52,7 @@ CLUSTERS = {"dask": dask_cluster, "ray": ray_cluster}
 
 
 def draws(X: Any, y: Any, **where: Any) -> tuple[Any, float]:
-    """Predictions of all draws, and the seconds that the fit took."""
+    """Predictions of all draws, and the time of the fit in seconds."""
     started = time.perf_counter()
     model = nb.PosteriorClassifier(
         HistGradientBoostingClassifier(), n_draws=20, random_state=0, calibration=None, **where

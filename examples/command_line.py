@@ -1,7 +1,7 @@
-"""A command-line program as the algorithm: nearbayes only needs to fit and to sample it.
+"""A command-line program as the algorithm: nearbayes only needs to fit it and to sample from it.
 
 The program here is awk, which fits a straight line with normal noise. Any program that reads and
-writes rows can take its place.
+writes rows can replace it.
 """
 
 from __future__ import annotations

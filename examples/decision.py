@@ -12,7 +12,7 @@ from sklearn.preprocessing import StandardScaler
 import nearbayes as nb
 
 ACTIONS = ("operate", "biopsy", "send home")
-COST = np.array([[1.0, 6.0], [2.0, 1.5], [20.0, 0.0]])  # of each action: if malignant, if benign
+COST = np.array([[1.0, 6.0], [2.0, 1.5], [20.0, 0.0]])  # per action: if malignant, if benign
 
 
 def main(n_draws: int = 50) -> dict[str, Any]:
@@ -23,7 +23,7 @@ def main(n_draws: int = 50) -> dict[str, Any]:
     model.fit(X_train, y_train)
 
     p = model.posterior_.predictions(X_test).adjusted()  # (n_draws, n_rows, n_classes)
-    cost = p @ COST.T  # of each action, under each draw: (n_draws, n_rows, n_actions)
+    cost = p @ COST.T  # cost of each action in each draw: (n_draws, n_rows, n_actions)
     chosen = cost.mean(axis=0).argmin(axis=1)
     rows = np.arange(len(chosen))
     is_best = (cost.argmin(axis=2) == chosen).mean(axis=0)

@@ -1,7 +1,7 @@
 """Three things that only a posterior of the model gives, on data that ships with scikit-learn.
 
-``make demo`` runs this; ``python examples/demo.py --seeds 20`` counts in how many repetitions the
-three claims hold.
+``make demo`` runs this; ``python examples/demo.py --seeds 20`` counts how often the three claims
+hold in 20 repetitions.
 """
 
 from __future__ import annotations
@@ -86,8 +86,8 @@ def probabilities(seed: int = 0, n_draws: int = 20, jobs: int = 2) -> dict[str, 
 def about_probabilities(found: dict[str, Any]) -> str:
     return (
         f"1. An interval on a probability. A boosted tree learned from {found['rows']} rows whose "
-        f"true probabilities are known.\n   {COVERAGE:.0%} intervals hold the true probability of "
-        f"new rows this often: nearbayes {found['nearbayes covers']:.0%}, bagging "
+        f"true probabilities are known.\n   {COVERAGE:.0%} intervals contain the true probability "
+        f"of new rows this often: nearbayes {found['nearbayes covers']:.0%}, bagging "
         f"{found['bagging covers']:.0%}."
     )
 
@@ -128,9 +128,9 @@ def about_importances(found: dict[str, Any]) -> str:
 
 
 def budgets(n_splits: int = 40, n_train: int = 100, n_draws: int = 30) -> dict[str, Any]:
-    """Which budget suffices for the total of many new rows? Repeated over random splits.
+    """Which budget is enough for the total of many new rows? Repeated over random splits.
 
-    Noise averages out over the rows. An error of the model does not, as all rows share it.
+    Noise averages out over the rows. The model error does not, because all rows share it.
     """
     X, y = load_diabetes(return_X_y=True)
     totals, plain, ours = [], [], []
@@ -159,15 +159,15 @@ def about_budgets(found: dict[str, Any]) -> str:
     extra = found["nearbayes budget"] - found["one fit budget"]
     return (
         f"3. A decision that changes. A budget for the total of {found['rows']} new rows, learned "
-        f"from {found['train']}, shall suffice in {BUDGET:.0%} of all cases.\n   In "
-        f"{len(found['totals'])} random splits, that of one fit with its noise suffices in "
+        f"from {found['train']}, should be enough in {BUDGET:.0%} of all cases.\n   In "
+        f"{len(found['totals'])} random splits, that of one fit with its noise is enough in "
         f"{found['one fit suffices']:.0%}, that of the posterior in "
         f"{found['nearbayes suffices']:.0%}: it is {extra:,.0f} higher on average."
     )
 
 
 def claims(seed: int, jobs: int) -> dict[str, bool]:
-    """Whether what the demo shows holds with this seed."""
+    """Whether the claims of the demo hold with this seed."""
     probability, importance = probabilities(seed, jobs=jobs), importances(seed, jobs=jobs)
     ours, bagging = probability["nearbayes covers"], probability["bagging covers"]
     return {
@@ -178,7 +178,7 @@ def claims(seed: int, jobs: int) -> dict[str, bool]:
 
 
 def count_claims(n_seeds: int, jobs: int) -> None:
-    """Print in how many repetitions each claim holds."""
+    """Print how often each claim holds."""
     held = [claims(seed, jobs) for seed in range(n_seeds)]
     for claim in held[0]:
         print(f"{sum(each[claim] for each in held)} of {n_seeds}: {claim}")
@@ -197,7 +197,7 @@ def picture(
 
 
 def draw_probabilities(axes: Axes, found: dict[str, Any], most: int = 60) -> None:
-    """Intervals of two methods in the order of the true probabilities; misses stand out."""
+    """Intervals of two methods, sorted by true probability, so that misses are visible."""
     order = np.argsort(found["truth"])
     order = order[np.linspace(0, len(order) - 1, min(most, len(order))).astype(int)]
     for shift, name, color in ((0.0, "nearbayes", OURS), (0.45, "bagging", THEIRS)):
@@ -208,7 +208,7 @@ def draw_probabilities(axes: Axes, found: dict[str, Any], most: int = 60) -> Non
     axes.plot(
         np.arange(len(order)) + 0.2, found["truth"][order], ".", color=TRUTH, ms=4, label="truth"
     )
-    axes.set_title("90 % intervals of probabilities: how many hold the truth", loc="left")
+    axes.set_title("90 % intervals of probabilities: how many contain the truth", loc="left")
     axes.set_xlabel("new rows, by true probability")
     axes.legend(frameon=False, loc="upper left")
     tidy(axes)
@@ -242,14 +242,14 @@ def draw_importances(axes: Axes, found: dict[str, Any]) -> None:
 
 
 def draw_budget(axes: Axes, found: dict[str, Any]) -> None:
-    """What each method expects of the total of the first split, and its budget."""
+    """Distribution of the total in the first split by each method, and its budget."""
     bins = np.linspace(found["nearbayes"][0].min(), found["nearbayes"][0].max(), 50)
     for name, color in (("nearbayes", OURS), ("one fit", THEIRS)):
         budget = np.quantile(found[name][0], BUDGET)
-        says = f"{name}: suffices in {found[f'{name} suffices']:.0%} of splits"
+        says = f"{name}: enough in {found[f'{name} suffices']:.0%} of splits"
         axes.hist(found[name][0], bins=bins, color=color, alpha=0.45, density=True, label=says)
         axes.axvline(budget, color=color, lw=1.8)
-    axes.set_title("A budget that shall suffice in 95 % of cases", loc="left")
+    axes.set_title("A budget meant to be enough in 95 % of cases", loc="left")
     axes.set_xlabel(f"total of {found['rows']} new rows (lines: budgets)")
     axes.set_yticks([])
     axes.set_ylim(top=1.35 * axes.get_ylim()[1])

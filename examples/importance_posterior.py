@@ -19,7 +19,7 @@ def main(n_draws: int = 30, n_jobs: int = 2) -> dict[str, Any]:
 
     order = np.argsort(-importance.mean)
     bounds = importance.interval(0.9).clip(0)  # a share is not negative
-    draws = importance.adjusted()  # spread as far as its intervals reach
+    draws = importance.adjusted()  # with the same spread as the intervals
     print("importance, 90 % interval, and probability of being larger than the next:")
     more = {}
     for first, second in pairwise(order[:6]):

@@ -19,14 +19,14 @@ SCHEDULE = nb.Schedule.arithmetic(horizon=2.0, block=1.0)
 
 
 def log_posterior(theta: Any, x: Any, y: Any, weight: Any) -> Any:
-    """Line with intercept, slope and log sd; standard normal priors; rows of weight 0 are empty."""
+    """Line with intercept, slope and log sd; standard normal priors; weight 0 means padding."""
     log_sd = theta[2]
     standardised = (y - theta[0] - theta[1] * x) * jnp.exp(-log_sd)
     return -jnp.sum(weight * (standardised**2 / 2 + log_sd)) - jnp.sum(theta**2) / 2
 
 
 def least_squares(x: Any, y: Any, weight: Any) -> Any:
-    """Where the search for the mode begins."""
+    """Starting point of the search for the mode."""
     columns = jnp.stack([jnp.ones_like(x), x], axis=1)
     line = jnp.linalg.solve((weight * columns.T) @ columns, (weight * columns.T) @ y)
     variance = jnp.sum(weight * (y - columns @ line) ** 2) / jnp.sum(weight)
@@ -55,7 +55,7 @@ def one_draw(key: Any, x: Any, y: Any, weight: Any) -> Any:
 
 
 def fit(x: Any, y: Any, rng: np.random.Generator) -> Any:
-    """One draw; rows are filled up to a whole number of N_ROWS, so that few programs are needed."""
+    """One draw; rows are padded to a multiple of N_ROWS, so that few programs are compiled."""
     spare = -len(y) % N_ROWS
     weight = np.append(np.ones(len(y)), np.zeros(spare))
     key = jax.random.key(int(rng.integers(2**31)))
@@ -67,7 +67,7 @@ def sample(theta: Any, x: Any, rng: np.random.Generator) -> Any:
 
 
 def exact_sd(x: Any, y: Any) -> Any:
-    """Standard deviations of the posterior, by adding up its density on a grid."""
+    """Standard deviations of the posterior, by numerical integration on a grid."""
     near = [np.linspace(low, high, 81) for low, high in ((-1, 2), (-2, 1), (-1.2, 0.8))]
     grid = np.stack(np.meshgrid(*near, indexing="ij"), axis=-1).reshape(-1, 3)
     ones = jnp.ones(len(y))

@@ -1,4 +1,4 @@
-"""A new algorithm in one file: copy this, fill in the three verbs, register it.
+"""A new algorithm in one file: copy this, implement the three methods, register it.
 
 The example is a polynomial with Laplace noise. A model is any value that pickles. Methods must not
 change their arguments, and all randomness must come from `rng`.
@@ -42,7 +42,7 @@ class LaplacePolynomial(nb.Algorithm):
     def refit(
         self, data: Data, new: Block, model: Any, rng: np.random.Generator
     ) -> tuple[NDArray[Any], float]:
-        """A, optional: the same on real and imputed rows; `model` is there to start from."""
+        """A, optional: the same on real and imputed rows; may start from the last `model`."""
         return self.fit(data, rng)
 
     def sample(self, model: Any, x: Rows, rng: np.random.Generator) -> NDArray[np.float64]:

@@ -1,4 +1,4 @@
-"""Say what a text is about, how sure that is, and which words the model goes by."""
+"""Classify texts, with intervals, and show which words the model uses."""
 
 from typing import Any
 
@@ -35,10 +35,10 @@ def main(n_draws: int = 50) -> dict[str, Any]:
     train, test, y_train, y_test = train_test_split(texts, labels, random_state=0, stratify=labels)
     estimator = make_pipeline(TfidfVectorizer(sublinear_tf=True), LogisticRegression(C=10))
     model = nb.PosteriorClassifier(estimator, n_draws=n_draws, random_state=0)
-    model.fit(train, y_train)  # a list of texts: it reaches the vectoriser as it is
+    model.fit(train, y_train)  # a list of texts: the vectoriser gets it unchanged
 
     right = model.predict(test) == np.array(y_test)
-    print(f"{len(train)} texts; of {len(test)} others {right.mean():.0%} are told right")
+    print(f"{len(train)} texts; of {len(test)} others {right.mean():.0%} are classified correctly")
     p, interval = model.predict_proba(NEW), model.predict_interval(NEW, coverage=0.9)
     for text, probabilities, bounds in zip(NEW, p, interval, strict=True):
         print(text)
@@ -49,7 +49,7 @@ def main(n_draws: int = 50) -> dict[str, Any]:
     names = model.estimators_[0][0].get_feature_names_out()
     low, high = words.interval(0.9).T
     sure = np.flatnonzero((low > 0) | (high < 0))
-    print(f"words that surely speak for or against stats: {len(sure)} of {len(names)}")
+    print(f"words that are clearly for or against stats: {len(sure)} of {len(names)}")
     for j in sure[np.argsort(-np.abs(words.mean[sure]))][:6]:
         print(f"  {names[j]:14s} {words.mean[j]:+.2f}  ({low[j]:+.2f} to {high[j]:+.2f})")
     return {"right": right, "p": p, "interval": interval, "names": names, "words": words}

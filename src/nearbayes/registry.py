@@ -1,8 +1,8 @@
-"""Registry: one line per family of models, and nothing else to change when one is added.
+"""Registry: one line per family of models; to add a family, only this file needs a change.
 
-A line says which estimators become which algorithm, how draws go into a file, which extra to
-install, and where an example for the contract tests is. Everything is named by text, "module:name",
-and imported when it is needed, so that no family is imported for another.
+A line defines the algorithm of each estimator, the file format of draws, the extra to install, and
+the example for the contract tests. Everything is named by text, "module:name", and imported when it
+is needed, so that using one family does not import another.
 """
 
 from __future__ import annotations
@@ -22,23 +22,23 @@ class Family:
     Attributes
     ----------
     name : str
-        What files call it.
+        Name of the family in files.
     types : tuple of str
         Classes that belong to it, as "package.Class": estimators of the user and algorithms. A
-        subclass may do anything in its methods, so it does not belong, unless `subclasses` is true.
+        subclass may do anything in its methods, so it only belongs if `subclasses` is true.
     fit : str, optional
         Class that fits estimators of a library; see `nearbayes.fits.estimator_fit.EstimatorFit`.
     algorithm : str, optional
-        Class of algorithm that an estimator with a refit of its own becomes.
+        Class of algorithm for an estimator with its own refit.
     files : str, optional
         Module with ``dump`` and ``load`` for estimators, ``dump_draws`` and ``load_draws`` for
-        algorithms; without it, models are saved as scikit-learn's are.
+        algorithms; without it, models are saved like those of scikit-learn.
     extra : str, optional
         Extra to install: ``pip install 'nearbayes[extra]'``.
     subclasses : bool
     example : str, optional
         Function that gives an algorithm or estimator of the family at its default size, and data
-        for it: the contract tests run over all of them.
+        for it: the contract tests run all of them.
     """
 
     name: str
@@ -51,12 +51,12 @@ class Family:
     example: str | None = None
 
     def has(self, kind: type) -> bool:
-        """Tell whether a class belongs to the family, by name: its library is not imported."""
+        """Whether a class belongs to the family, by name, without importing its library."""
         known = kind.__mro__ if self.subclasses else (kind,)
         return any(_short_name(each) in self.types for each in known)
 
     def resolved(self, part: str) -> Any:
-        """What the line names as `part`, imported; a missing package is named with its extra."""
+        """Import the `part` of the line; the error for a missing package names its extra."""
         try:
             return resolved(getattr(self, part))
         except ModuleNotFoundError as missing:
@@ -72,7 +72,7 @@ _FAMILIES: dict[str, Family] = {}
 
 
 def register(family: Family) -> Family:
-    """Add a family; one of the same name is replaced.
+    """Add a family; replaces one of the same name.
 
     Examples
     --------
@@ -94,7 +94,7 @@ def family_of(thing: object) -> Family | None:
 
 
 def family_named(name: str) -> Family | None:
-    """The family that a file names, or None."""
+    """The family with a name from a file, or None."""
     return _FAMILIES.get(name)
 
 
@@ -112,7 +112,7 @@ def resolved(name: str) -> Any:
 
 
 def _short_name(kind: type) -> str:
-    """Name of a class without the modules between: libraries move these about."""
+    """Name of a class without intermediate modules, which libraries often change."""
     return f"{kind.__module__.partition('.')[0]}.{kind.__qualname__}"
 
 
@@ -136,7 +136,7 @@ for _line in (
         example="nearbayes.algorithms.linear_gaussian:example",
     ),
     Family(
-        name="estimators",  # of any library that has no line of its own
+        name="estimators",  # of any library that does not have its own line
         types=tuple(
             f"nearbayes.{kind}Algorithm" for kind in ("Classifier", "Regressor", "Density")
         ),
@@ -166,7 +166,7 @@ for _line in (
         example="nearbayes.fits.lightgbm_fit:example",
     ),
     Family(
-        name="catboost",  # no file format: CatBoost's own would reach its parser unchecked
+        name="catboost",  # no file format: CatBoost's own needs a parser whose input is not checked
         types=("catboost.CatBoostClassifier", "catboost.CatBoostRegressor"),
         fit="nearbayes.fits.catboost_fit:CatBoostFit",
         extra="catboost",
@@ -175,7 +175,7 @@ for _line in (
     Family(
         name="autogluon",
         types=("autogluon.TabularPredictor",),
-        subclasses=True,  # they have the same `fit` in our hands
+        subclasses=True,  # here they have the same `fit`
         fit="nearbayes.fits.autogluon_fit:AutoGluonFit",
         extra="autogluon",
         example="nearbayes.fits.autogluon_fit:example",

@@ -1,4 +1,4 @@
-"""Telling: warnings that point at the line of the user's that led to them."""
+"""Telling: warnings that point at the user's line that led to them."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ import warnings
 
 __all__ = ["warn"]
 
-# Packages between the user and what warns: their lines would tell the user nothing.
+# Packages between the user and the warning: their lines do not help the user.
 BETWEEN = ("nearbayes", "sklearn", "joblib", "contextlib", "threadpoolctl")
 
 
 def warn(message: str, category: type[Warning]) -> None:
-    """Warn, and name the first line outside of nearbayes and of what it calls through.
+    """Warn, and name the first line outside of nearbayes and the libraries that call it.
 
     Examples
     --------

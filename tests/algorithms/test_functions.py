@@ -64,14 +64,14 @@ def test_a_sample_of_the_wrong_shape(returned):
 def test_predict():
     algorithm = nb.algorithm(np.mean, around, predict=lambda model, x: [model] * len(x))
     assert algorithm.predict(2.0, X).tolist() == [2.0, 2.0, 2.0]
-    with pytest.raises(TypeError, match=r"came without predict: pass predict= to nearbayes"):
+    with pytest.raises(TypeError, match=r"has no predict: pass predict= to nearbayes"):
         nb.algorithm(np.mean, around).predict(2.0, X)
 
 
 def test_posterior_without_predict_says_what_to_do():
     algorithm = nb.algorithm(lambda x, y: float(np.mean(y)), around)
     posterior = nb.martingale_posterior(algorithm, (X, Y), n_draws=2, random_state=0)
-    with pytest.raises(TypeError, match="came without predict"):
+    with pytest.raises(TypeError, match="has no predict"):
         posterior.predict(X)
 
 

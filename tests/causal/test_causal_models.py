@@ -122,8 +122,8 @@ def test_an_estimator_for_every_node_and_clones():
     ("change", "words"),
     [
         ({"a": np.nan}, "NaN or infinity in 'a'"),
-        ({"a": 1.0}, "one value alone in 'a'"),
-        ({"b": "low"}, "one value alone in 'b'"),
+        ({"a": 1.0}, "only one value in 'a'"),
+        ({"b": "low"}, "only one value in 'b'"),
         ({"b": [None, *B[1:]]}, "missing values in 'b'"),
     ],
 )
@@ -149,7 +149,7 @@ def test_bad_tables_are_refused_in_one_sentence():
 @pytest.mark.parametrize(
     ("ask", "words"),
     [
-        (lambda m: m.sample(do={"z": 1}), "'z', which is no node: choose 'a', 'b', 'c', 'd'"),
+        (lambda m: m.sample(do={"z": 1}), "'z', which is not a node: choose 'a', 'b', 'c', 'd'"),
         (lambda m: m.sample(do={"a": "much"}), "must have a number for 'a', got 'much'"),
         (lambda m: m.sample(do={"b": "middle"}), "'middle' for 'b', whose values are"),
         (lambda m: m.sample(do={"a": [1, 2]}), "one value for 'a'"),
@@ -159,7 +159,7 @@ def test_bad_tables_are_refused_in_one_sentence():
         (lambda m: m.sample(do={"a": lambda a: a[:, :2]}), "must return one value for each"),
         (lambda m: m.sample(n=0), "n must be a whole number of rows"),
         (lambda m: m.interventional_mean("d", n=1000), "n must be a power of 2"),
-        (lambda m: m.interventional_mean("z"), "outcome is 'z', which is no node"),
+        (lambda m: m.interventional_mean("z"), "outcome is 'z', which is not a node"),
         (lambda m: m.interventional_cdf("b", 0), "has categories, which have no order"),
         (lambda m: m.interventional_quantiles("d", [2.0]), "levels must lie between 0 and 1"),
         (

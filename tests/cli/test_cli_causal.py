@@ -209,8 +209,8 @@ def test_bad_graph_files(tmp_path):
 BAD_COLUMNS = {
     "missing": ({"dose": [None, *range(N - 1)]}, "'dose' has 1 missing values in 120 rows"),
     "word for missing": ({"dose": ["NA", *range(N - 1)]}, "leave out such rows with --drop-miss"),
-    "constant": ({"dose": 3.5}, "one value alone in 'dose'"),
-    "constant text": ({"dose": "high"}, "one value alone in 'dose'"),
+    "constant": ({"dose": 3.5}, "only one value in 'dose'"),
+    "constant text": ({"dose": "high"}, "only one value in 'dose'"),
     "text": ({"dose": [f"name {k}" for k in range(N)]}, "'dose' holds 120 different texts in 120"),
     "some text": ({"dose": ["5 mg", *range(N - 1)]}, "holds numbers, but '5 mg' in row 1"),
     "infinite": ({"dose": ["inf", *range(N - 1)]}, "holds numbers, but 'inf' in row 1"),

@@ -16,6 +16,15 @@ def split(frame, by, way=None, share=0.25, target="y"):
     return (*split_rows(frame, schema, share, 0), schema)
 
 
+@pytest.mark.parametrize(
+    ("target", "more"), [("z", ", with the same share of every class"), ("y", "")]
+)
+def test_rows_held_out_at_random_are_told(target, more):
+    frame = table().assign(z=["a", "b", "b"] * 20)
+    held, words = split(frame, None, target=target)[1:3]
+    assert words == f"held out: {len(held)} rows, chosen at random{more}"
+
+
 def test_the_latest_rows_are_held_out_and_rows_of_one_moment_stay_together():
     frame = table(n=60).assign(when=pd.date_range("2024-01-01", periods=20).repeat(3).astype(str))
     frame = frame.sample(frac=1, random_state=0)

@@ -211,7 +211,7 @@ def test_a_store_that_goes_away_costs_no_draws(server, place, away, monkeypatch)
     EVENTS[25] = lambda: away == "for a while" and server.tell("start")
     options = {"n_draws": 10, "schedule": nb.Schedule.optimal(3), "random_state": 0}
     algorithm = nb.algorithm(eventful_fit, lambda mean, size, rng: rng.normal(mean, 1.0, size))
-    with pytest.warns(CheckpointWarning, match="cannot be written, and the run goes on without"):
+    with pytest.warns(CheckpointWarning, match="cannot be written, and the run continues without"):
         found = nb.martingale_posterior(algorithm, np.arange(20.0), checkpoint=place, **options)
     if away == "at the end":
         server.tell("start")

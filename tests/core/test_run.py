@@ -72,7 +72,7 @@ def test_a_finished_run_has_nothing_left_to_do():
     ("change", "message"),
     [
         ({"random_state": 8}, "seed=7, but this run has 8"),
-        ({"schedule": nb.Schedule.optimal(2)}, r"blocks=\(.*start anew"),
+        ({"schedule": nb.Schedule.optimal(2)}, r"blocks=\(.*start again"),
     ],
 )
 def test_another_run_cannot_be_resumed(change, message):

@@ -128,7 +128,7 @@ CASES = {
     ),
     "weights_that_sum_to_one": (
         lambda: classifier().fit(X, Y, sample_weight=np.full(150, 1 / 150)),
-        "weights that sum to 1: .*weight 2 is the row twice",
+        "weights that sum to 1: .*weight 2 means the row twice",
     ),
     "weights_of_wrong_length": (
         lambda: classifier().fit(X, Y, sample_weight=np.ones(3)),

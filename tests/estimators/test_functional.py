@@ -127,7 +127,7 @@ def test_what_is_too_large_is_simulated_again(monkeypatch):
     model = nb.PosteriorRegressor(DecisionTreeRegressor(max_depth=2), **FEW).fit(X, Z)
     assert model.calibration_ is not None
     assert model.posterior_.truths is None
-    with pytest.warns(DrawWarning, match="inflated, not calibrated.*give X and y, as in fit"):
+    with pytest.warns(DrawWarning, match="inflated, not calibrated.*pass X and y, as in fit"):
         assert model.functional(level).spread == "inflated"
     assert model.functional(level, X, Z).spread == "calibrated"
 
@@ -208,7 +208,7 @@ def test_files_keep_intervals_and_simulated_sets_on_request(classifier, tmp_path
     for each in (plain.posterior_, whole.posterior_, draws):
         np.testing.assert_array_equal(each.interval(X), classifier.predict_interval(X))
         assert each.spread == "calibrated"
-    with pytest.warns(DrawWarning, match="or are not in the file: give X and y"):
+    with pytest.warns(DrawWarning, match="or are not in the file: pass X and y"):
         assert plain.functional(chance).spread == "inflated"
     for function in (chance, lambda fitted: fitted.feature_importances_):
         found = whole.functional(function)

@@ -54,7 +54,7 @@ def test_texts_are_told_apart_and_words_have_intervals(capsys):
     low, _ = found["words"].interval(0.9).T
     names = found["names"].tolist()
     assert low[names.index("test")] > 0  # of scipy.stats
-    assert "words that surely speak for or against stats" in capsys.readouterr().out
+    assert "words that are clearly for or against stats" in capsys.readouterr().out
 
 
 def test_images_that_are_doubtful_are_wrong_more_often(capsys):

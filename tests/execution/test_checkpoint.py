@@ -82,7 +82,7 @@ def test_files_of_another_run_are_not_taken_even_if_its_name_is_lost(tmp_path):
 def test_a_folder_with_other_files_is_left_alone(tmp_path):
     (tmp_path / "thesis.tex").write_text("precious")
     (tmp_path / ".profile").write_text("precious")
-    with pytest.raises(CheckpointError, match="holds other files"), kept_in(tmp_path):
+    with pytest.raises(CheckpointError, match="contains other files"), kept_in(tmp_path):
         pass
     assert (tmp_path / ".profile").read_text() == (tmp_path / "thesis.tex").read_text()
 
@@ -170,7 +170,7 @@ def test_what_is_made_once_is_found_again_with_what_is_shared(tmp_path):
     path = tmp_path / "run" / "first"
     assert path.stat().st_size < 1_000  # the rows are not in the file
     path.write_bytes(path.read_bytes()[:-1])
-    with kept_in(tmp_path / "run") as kept, pytest.warns(CheckpointWarning, match="made again"):
+    with kept_in(tmp_path / "run") as kept, pytest.warns(CheckpointWarning, match="computed again"):
         assert kept.once("first", lambda: 5) == 5
 
 
@@ -200,7 +200,7 @@ def test_states_wait_for_their_turn_and_need_the_folder_of_the_run(tmp_path):
 
 def test_a_place_that_is_none(tmp_path):
     (tmp_path / "file").write_text("")
-    with pytest.raises(ValueError, match="is a file: give the name of a folder"):
+    with pytest.raises(ValueError, match="is a file: use the name of a folder"):
         kept_in(tmp_path / "file").__enter__()
     with pytest.raises(TypeError, match="checkpoint must be a folder or an address"):
         kept_in(3).__enter__()

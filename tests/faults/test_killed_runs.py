@@ -122,7 +122,7 @@ def test_a_damaged_chunk_is_made_again_to_the_same_bits(tmp_path, program):
     whole = program.run(place)
     for path in sorted(place.glob("chunk-*"))[:2]:
         path.write_bytes(path.read_bytes()[:-3])
-    with pytest.warns(CheckpointWarning, match="cannot be read and is made again"):
+    with pytest.warns(CheckpointWarning, match="cannot be read and is computed again"):
         again = program.run(place)
     assert list(again.models) == list(whole.models)
 

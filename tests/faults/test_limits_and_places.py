@@ -113,13 +113,13 @@ def as_nobody():
 
 def test_a_folder_that_cannot_be_written_is_said_before_the_work(tmp_path):
     os.chmod(tmp_path, 0o555)
-    with as_nobody(), pytest.raises(StoreError, match=r"run cannot be written \(.*\): give a fold"):
+    with as_nobody(), pytest.raises(StoreError, match=r"run cannot be written \(.*\): use a fold"):
         nb.martingale_posterior(BadAt(), Z, checkpoint=tmp_path / "run", **OPTIONS)
 
 
 def test_a_folder_that_becomes_read_only_costs_no_draws(tmp_path, whole):
     place = tmp_path / "run"
-    with pytest.warns(CheckpointWarning, match="cannot be written, and the run goes on without"):
+    with pytest.warns(CheckpointWarning, match="cannot be written, and the run continues without"):
         found = nb.martingale_posterior(Removing(place), Z, checkpoint=place, **OPTIONS)
     assert list(found.models) == whole[0]
 

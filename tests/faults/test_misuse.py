@@ -284,7 +284,7 @@ def test_questions_to_a_causal_model_that_cannot_be_meant():
     frame = pd.DataFrame({"x": X[:, 0], "k": k, "y": Y})
     model = nb.causal.SCM([("x", "y"), ("k", "y")], **LINEAR).fit(frame)
     assert model.effect("y", None).mean == 0  # nothing against nothing
-    with pytest.raises(ValueError, match=r"outcome is .* which is no node"):
+    with pytest.raises(ValueError, match=r"outcome is .* which is not a node"):
         model.effect(["y"], {"x": 1.0})
     with pytest.raises(ValueError, match="do must have a whole number for 'k'"):
         model.effect("y", {"k": 2.7})

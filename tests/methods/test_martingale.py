@@ -98,7 +98,7 @@ def test_what_is_no_algorithm_or_no_function():
     with pytest.raises(TypeError, match="function must take a fitted model, got 'coef_'"):
         nb.martingale_paths(nb.RegressorAlgorithm.of(Ridge()), (X, Y), "coef_")
     done = nb.martingale_posterior(nb.RegressorAlgorithm.of(Ridge()), (X, Y), **RUN)
-    with pytest.raises(ValueError, match="resume must be None: paths of draws"):
+    with pytest.raises(ValueError, match="resume must be None: paths of existing draws"):
         nb.martingale_paths(nb.RegressorAlgorithm.of(Ridge()), (X, Y), np.size, resume=done)
 
 

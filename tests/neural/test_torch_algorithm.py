@@ -442,7 +442,7 @@ BAD_LOSSES = {
     "not_log": (nn.PoissonNLLLoss(log_input=False), {}, "log_input of PoissonNLLLoss must be True"),
     "name": ("hinge", {}, "loss must be one of 'squared', 'cross_entropy', 'poisson', a loss"),
     "no_sample": (quartic, {}, "needs sample=, a function"),
-    "two_samples": ("squared", {"sample": laplace}, "sample and predicted are for a loss of your"),
+    "two_samples": ("squared", {"sample": laplace}, "sample and predicted are for your"),
     "not_convex": (
         lambda f, y: torch.sin(f - y).sum(),
         {"sample": laplace},
@@ -483,8 +483,8 @@ def test_settings_are_checked(settings, message):
         ((X, np.ones(48)), "squared", r"y is constant \(1 in every row\)"),
         ((X, LABELS), "squared", "y must be numbers for Squared loss, got type"),
         ((np.where(X > 1.9, np.nan, X), Y), "squared", "X contains NaN or infinity"),
-        ((X.astype(str), Y), "squared", "X must hold numbers for a PyTorch module, got type"),
-        ((X, np.full(48, "up")), "cross_entropy", "y has one class alone"),
+        ((X.astype(str), Y), "squared", "X must have numbers for a PyTorch module, got type"),
+        ((X, np.full(48, "up")), "cross_entropy", "y has only one class"),
         ((X, np.arange(48) % 3), "cross_entropy", "one output per class, got 1 outputs for 3"),
     ],
 )

@@ -49,7 +49,7 @@ def test_distribution_functions_rise(model):
 def test_bad_arguments_are_refused(model):
     with pytest.raises(TypeError, match="must be a fitted nearbayes"):
         nb.plots.effect(nb.causal.SCM([("x", "y")]), "x", "y")
-    with pytest.raises(ValueError, match="'z', which is no node"):
+    with pytest.raises(ValueError, match="'z', which is not a node"):
         nb.plots.effect(model, "z", "y")
     with pytest.raises(ValueError, match="1 to 5 interventions, got 6"):
         nb.plots.interventional(model, "y", [None] * 6)

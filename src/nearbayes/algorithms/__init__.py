@@ -1,1 +1,1 @@
-"""Algorithms: one family, one file. Each fills three verbs: fit, refit, sample."""
+"""Algorithms: one file per family. Each implements fit, refit and sample."""

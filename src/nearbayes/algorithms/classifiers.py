@@ -1,4 +1,4 @@
-"""Classifiers: which algorithm a classifier of the user becomes."""
+"""Classifiers: choose the algorithm for a user's classifier."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ __all__ = ["classifier_algorithm"]
 
 
 def classifier_algorithm(estimator: Any, fit_params: Mapping[str, Any], quick: bool = False) -> Any:
-    """A classifier with a refit of its own keeps it; others are fitted again.
+    """Use the classifier's own refit if it has one; other classifiers are fitted again.
 
     Parameters
     ----------
@@ -21,7 +21,7 @@ def classifier_algorithm(estimator: Any, fit_params: Mapping[str, Any], quick: b
     fit_params : mapping
         Further keyword arguments of `fit`.
     quick : bool
-        Whether to learn what labels are imputed from on a few folds, as a first look does.
+        Whether to learn the recalibration from a few folds, for a first look.
 
     Examples
     --------

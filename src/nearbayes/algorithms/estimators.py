@@ -40,16 +40,16 @@ class ClassifierAlgorithm(Algorithm):
     Parameters
     ----------
     fitting : EstimatorFit
-        The estimator and what its `fit` is called with.
+        The estimator and the arguments of its `fit`.
     classes : array of shape (n_classes,), optional
-        Class labels; learned from the data when left out.
+        Class labels; learned from the data by default.
     labels : array of shape (n_classes,), optional
-        What the estimator calls the classes: mostly the same.
+        The estimator's own names of the classes, usually the same.
     recalibration : Recalibration, optional
-        From predicted probabilities to those that labels are imputed from; learned from the data
+        Maps predicted probabilities to those from which labels are imputed; learned from the data
         for flexible learners and for those with class weights.
     quick : bool
-        Whether that is learned from a few folds, and all draws share the first fit.
+        Whether it is learned from a few folds, and all draws share the first fit.
 
     Examples
     --------
@@ -109,9 +109,10 @@ class ClassifierAlgorithm(Algorithm):
         return replace(data, y=class_codes(data.y, self.classes, "y"))
 
     def _recalibrated(self, data: Data, rng: Rng) -> ClassifierAlgorithm:
-        """Learn from which probabilities to impute labels, where those of a fit may mislead.
+        """Learn the probabilities for imputing labels, if those of a fit may be biased.
 
-        A fit that real rows stop is not over-confident: correcting it made predictions worse.
+        A fit with early stopping on real rows is not overconfident: correction made predictions
+        worse.
         """
         weighted = self.fitting.has_class_weights
         trusted = self.fitting.stops_on_real_rows or not self.fitting.traits.calibrate
@@ -131,13 +132,13 @@ class ClassifierAlgorithm(Algorithm):
     def simulate(
         self, outcomes: Callable[[Table], NDArray[Any]], data: Data
     ) -> tuple[ClassifierAlgorithm, Data]:
-        """Other labels at the real inputs, and how to fit them: evaluation sets get others, too."""
+        """Simulated labels at the real inputs and in evaluation sets, and their algorithm."""
         fitting = self.fitting.with_outcomes(lambda x, y: outcomes(x))
         return replace(self, fitting=fitting), replace(data, y=outcomes(data.x))
 
     def fit(self, data: Data, rng: Rng) -> Any:
-        """Fit a clone; data with one class left gives that class probability 1."""
-        if len(np.unique(data.y)) == 1:  # a bootstrap sample that lost the others
+        """Fit a clone; if the data have only one class, it gets probability 1."""
+        if len(np.unique(data.y)) == 1:  # a bootstrap sample without the other classes
             return DummyClassifier().fit(data.x, self.labels[data.y])  # type: ignore[index]
         return self.fitting.fit(data, integer_seed(rng), self.labels)
 
@@ -146,7 +147,7 @@ class ClassifierAlgorithm(Algorithm):
         return self.fitting.fit(data, integer_seed(rng), self.labels)
 
     def sample(self, model: Any, x: Rows, rng: Rng) -> NDArray[np.intp]:
-        """Class codes drawn from the predicted probabilities, recalibrated if need be."""
+        """Class codes drawn from the predicted probabilities, recalibrated if needed."""
         return np.concatenate([self._sampled(model, part, rng) for part in x.pieces()])
 
     def _sampled(self, model: Any, x: Rows, rng: Rng) -> NDArray[np.intp]:
@@ -171,7 +172,7 @@ class ClassifierAlgorithm(Algorithm):
 
 @dataclass(frozen=True)
 class NoisyRegressor:
-    """A fitted regressor and the noise around it: what one draw of a regression is."""
+    """A fitted regressor and the noise around it: one draw of a regression."""
 
     estimator: Any
     noise: Noise
@@ -184,9 +185,9 @@ class RegressorAlgorithm(Algorithm):
     Parameters
     ----------
     fitting : EstimatorFit
-        The estimator and what its `fit` is called with.
+        The estimator and the arguments of its `fit`.
     noise : name or callable
-        What is around the prediction; see `PosteriorRegressor`.
+        Distribution around the prediction; see `PosteriorRegressor`.
     learned : Noise, optional
         The noise as learned from the real rows.
     quick : bool
@@ -218,7 +219,7 @@ class RegressorAlgorithm(Algorithm):
 
     @cached_property
     def traits(self) -> Traits:
-        """Those of the estimator; what cannot be negative is spread on the log scale."""
+        """Those of the estimator; nonnegative outcomes are spread on the log scale."""
         positive = isinstance(self.learned, PowerNoise)
         traits = _shared_start(self.fitting.traits) if self.quick else self.fitting.traits
         return replace(traits, link="log" if positive else "identity")
@@ -244,7 +245,7 @@ class RegressorAlgorithm(Algorithm):
     def simulate(
         self, outcomes: Callable[[Table], NDArray[Any]], data: Data
     ) -> tuple[RegressorAlgorithm, Data]:
-        """Other outcomes at the real inputs; evaluation sets get others, too."""
+        """Simulated outcomes at the real inputs and in evaluation sets."""
         fitting = self.fitting.with_outcomes(lambda x, y: outcomes(x))
         return replace(self, fitting=fitting), replace(data, y=outcomes(data.x))
 
@@ -254,7 +255,7 @@ class RegressorAlgorithm(Algorithm):
         return NoisyRegressor(self.fitting.fit(data, integer_seed(rng)), self.learned)
 
     def refit(self, data: Data, new: Block, model: NoisyRegressor, rng: Rng) -> NoisyRegressor:
-        """Fit a clone from scratch on real and imputed rows, and move the noise level."""
+        """Fit a clone from scratch on real and imputed rows, and update the noise level."""
         parts = [part.repeat(self.predict(model, part.distinct)) for part in new.x.pieces()]
         mean = np.concatenate(parts)
         noise = model.noise.updated(new.x, new.y, mean, new.size / new.total)
@@ -284,8 +285,8 @@ class RegressorAlgorithm(Algorithm):
 class DensityAlgorithm(Algorithm):
     """A density estimator with `fit` and `sample` (GaussianMixture, KernelDensity).
 
-    Refits start from the previous fit where the estimator has `warm_start`, so that mixture
-    components keep their places along a path.
+    Refits start from the previous fit if the estimator has `warm_start`, so that mixture
+    components keep their order along a path.
 
     Parameters
     ----------
@@ -309,7 +310,7 @@ class DensityAlgorithm(Algorithm):
         """Wrap a density estimator; further arguments go to its `fit`."""
         if not (hasattr(estimator, "fit") and hasattr(estimator, "sample")):
             raise TypeError(
-                f"estimator must have fit and sample, but {type(estimator).__name__} has not: "
+                f"estimator must have fit and sample, but {type(estimator).__name__} lacks them: "
                 "use nearbayes.algorithm(fit, sample)."
             )
         return cls(EstimatorFit(estimator, fit_params))
@@ -324,7 +325,7 @@ class DensityAlgorithm(Algorithm):
         return self.fitting.fit(_as_inputs(data), integer_seed(rng))
 
     def refit(self, data: Data, new: Block, model: Any, rng: Rng) -> Any:
-        """Fit again, from the previous fit where the estimator can."""
+        """Fit again, from the previous fit if the estimator can."""
         if "warm_start" not in model.get_params():
             return self.fit(data, rng)
         rows = _as_inputs(data if data.count is None else data.repeat())
@@ -337,17 +338,17 @@ class DensityAlgorithm(Algorithm):
             return np.asarray(model.sample(len(x), random_state=integer_seed(rng)))
         seeded = copy.copy(model).set_params(random_state=integer_seed(rng))
         drawn = seeded.sample(len(x))
-        # GaussianMixture gives the component of each observation, too, and sorts by it
+        # GaussianMixture also returns the component of each observation, and sorts by it
         return np.asarray(drawn[0] if isinstance(drawn, tuple) else drawn)
 
 
 def _shared_start(traits: Traits) -> Traits:
-    """One first fit for all draws, also of a random algorithm: refits are random all the same."""
+    """One first fit for all draws, even of a random algorithm: refits are random anyway."""
     return replace(traits, randomised=False)
 
 
 def _as_inputs(data: Data) -> Data:
-    """Observations as the table that scikit-learn's density estimators call X."""
+    """Observations as a table, the X of scikit-learn's density estimators."""
     if data.y.ndim != 2:
         raise ValueError(
             f"data must have rows and columns for a density estimator, got shape {data.y.shape}: "
@@ -364,7 +365,7 @@ def example() -> tuple[RegressorAlgorithm, Data]:
 
 
 def _gives_probabilities(estimator: Any) -> bool:
-    """Whether a fitted copy has `predict_proba`, also where that is not known before the fit."""
+    """Whether a fitted copy has `predict_proba`, even if that is not known before the fit."""
     last = estimator.steps[-1][1] if hasattr(estimator, "steps") else estimator
     # scikit-learn's stacking takes a logistic regression if no final estimator is given
     stacked = getattr(last, "final_estimator", last) is None
@@ -372,7 +373,7 @@ def _gives_probabilities(estimator: Any) -> bool:
 
 
 def _refuse_other_kind(estimator: Any, wanted: str) -> None:
-    """Refuse a regressor as classifier, and a classifier as regressor."""
+    """Reject a regressor as classifier, and a classifier as regressor."""
     other = "regressor" if wanted == "classifier" else "classifier"
     is_other = is_regressor if wanted == "classifier" else is_classifier
     if hasattr(estimator, "__sklearn_tags__") and is_other(estimator):

@@ -58,7 +58,7 @@ class Family(Protocol):
         """Length of T(z)."""
 
     def statistics(self, z: NDArray[Any]) -> Array:
-        """Sufficient statistics T(z), shape (n, n_statistics); refuses invalid z."""
+        """Sufficient statistics T(z), shape (n, n_statistics); rejects invalid z."""
 
     def sample(self, theta: Array, size: int, rng: Rng) -> NDArray[Any]:
         """Observations of one draw, shape (size, ...); `theta` has shape (n_statistics,)."""
@@ -119,7 +119,7 @@ class SequentialMLE(ChunkAlgorithm):
 
     @cached_property
     def traits(self) -> Traits:
-        """Chunks of about as many numbers as keep a processor busy between two Python calls."""
+        """Chunks with enough numbers to keep a processor busy between two Python calls."""
         chunk = NUMBERS_AT_ONCE // self.family.n_statistics
         return Traits(
             chunk=min(max(chunk, SMALLEST_CHUNK), LARGEST_CHUNK),
@@ -143,15 +143,15 @@ class SequentialMLE(ChunkAlgorithm):
 
     def refit(self, data: Sequence[Data], new: Blocks, models: Array, streams: Streams) -> Array:
         """Move every draw by the innovation of its block (eq. seq-MLE-EF)."""
-        # In place: the innovation serves nobody after this, and a fresh array per refit would
-        # cost as much time as its random numbers.
+        # In place: the innovation is not used after this, and a new array per refit would take
+        # as much time as its random numbers.
         step: Array = np.asarray(new.y)
         step *= new.size / new.total
         step += models
         return step
 
     def sample(self, models: Array, x: Sequence[Rows], streams: Streams) -> Array:
-        """Innovation of a block for every draw: its mean statistic less the current one."""
+        """Innovation of a block for every draw: its mean statistic minus the current one."""
         return self.family.sample_innovation(models, len(x[0]), streams.chunk)
 
     def parameters(self, theta: Array) -> Array:
@@ -208,7 +208,7 @@ class Gaussian:
 
     @cached_property
     def scale(self) -> float | Array | None:
-        """Standard deviations if coordinates are independent, which is cheaper than the root."""
+        """Standard deviations if coordinates are independent, which is faster than the root."""
         diagonal = np.diag(self.root)
         if not np.array_equal(self.root, np.diag(diagonal)):
             return None
@@ -234,7 +234,7 @@ class Gaussian:
         if self.scale is None:
             return np.asarray(noise @ (self.root.T / np.sqrt(size)))
         factor = self.scale / math.sqrt(size)
-        if not isinstance(factor, float) or factor != 1.0:  # as it is in blocks of one row
+        if not isinstance(factor, float) or factor != 1.0:  # true for blocks of one row
             noise *= factor
         return noise
 

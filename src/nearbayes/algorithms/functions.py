@@ -1,4 +1,4 @@
-"""Functions: any pair fit/sample as an algorithm. Black boxes, services, command lines.
+"""Functions: any pair of fit and sample as an algorithm, for black boxes, services, command lines.
 
 `examples/command_line.py` wraps a command-line program this way.
 """
@@ -29,24 +29,24 @@ def algorithm(
     randomised: bool = False,
     fully_bayesian: bool = False,
 ) -> FunctionAlgorithm:
-    """Make an algorithm of two functions.
+    """Make an algorithm from two functions.
 
     Parameters
     ----------
     fit : callable
-        ``fit(x, y)`` gives a model; ``fit(z)`` for data without inputs. With `randomised` it is
-        called with the keyword `rng`, too.
+        ``fit(x, y)`` returns a model; ``fit(z)`` for data without inputs. With `randomised` it also
+        gets the keyword `rng`.
     sample : callable
-        ``sample(model, x, rng)`` gives one y per row of x; ``sample(model, size, rng)`` gives
+        ``sample(model, x, rng)`` returns one y per row of x; ``sample(model, size, rng)`` returns
         `size` observations for data without inputs. `rng` is a `numpy.random.Generator`.
     predict : callable, optional
         ``predict(model, x)``, so that the posterior can predict.
     randomised : bool
         Whether `fit` is random.
     fully_bayesian : bool
-        Whether `fit` is a sampler that gives one draw from the posterior of its rows. It is called
-        with `rng`, too. Its martingale posterior is that posterior for any schedule (remark in
-        section 4), so draws are not inflated; `examples/sampler_as_algorithm.py` has one.
+        Whether `fit` is a sampler that returns one draw from the posterior of its rows. It also
+        gets `rng`. Its martingale posterior is that posterior for any schedule (remark in section
+        4), so draws are not inflated; see `examples/sampler_as_algorithm.py`.
 
     Examples
     --------
@@ -87,7 +87,7 @@ def _takes_rng(function: Callable[..., Any]) -> bool:
 
 @dataclass(frozen=True)
 class FunctionAlgorithm(Algorithm):
-    """The algorithm that `algorithm` makes: every refit is a fit on real and imputed rows."""
+    """The algorithm returned by `algorithm`: every refit is a fit on real and imputed rows."""
 
     fit_function: Callable[..., Model]
     sample_function: Callable[..., Any]
@@ -97,7 +97,7 @@ class FunctionAlgorithm(Algorithm):
 
     @property
     def traits(self) -> Traits:
-        """Plain repeated rows; random if the user says so."""
+        """Plain repeated rows; random if declared by the user."""
         share = _everything if self.fully_bayesian else captured
         return Traits(randomised=self.randomised, captured=share)
 
@@ -108,7 +108,7 @@ class FunctionAlgorithm(Algorithm):
         return self.fit_function(*arguments, **({"rng": rng} if self.randomised else {}))
 
     def sample(self, model: Model, x: Rows, rng: Rng) -> NDArray[Any]:
-        """Call the user's sample and check how many it gives."""
+        """Call the user's sample and check the number of values."""
         y = np.asarray(self.sample_function(model, len(x) if x.table is None else x.values, rng))
         if y.shape[:1] != (len(x),):
             raise ValueError(f"sample must return {len(x)} values, got shape {y.shape}.")
@@ -118,14 +118,14 @@ class FunctionAlgorithm(Algorithm):
         """Call the user's predict."""
         if self.predict_function is None:
             raise TypeError(
-                "these functions came without predict: pass predict= to nearbayes.algorithm, "
+                "this algorithm has no predict: pass predict= to nearbayes.algorithm, "
                 "or use posterior.apply(function)."
             )
         return np.asarray(self.predict_function(model, x))
 
 
 def _everything(n: float, blocks: Sequence[int]) -> float:
-    """The first fit of a sampler has the whole spread of the posterior already."""
+    """The first fit of a sampler already has the full spread of the posterior."""
     return 1.0
 
 

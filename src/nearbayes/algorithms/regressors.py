@@ -1,4 +1,4 @@
-"""Regressors: which algorithm a regressor of the user becomes."""
+"""Regressors: choose the algorithm for a user's regressor."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ __all__ = ["regressor_algorithm"]
 def regressor_algorithm(
     estimator: Any, noise: Any, fit_params: Mapping[str, Any], quick: bool = False
 ) -> Any:
-    """A regressor with a refit of its own keeps it; others get noise around their predictions.
+    """Use the regressor's own refit if it has one; add noise to the predictions of others.
 
     Parameters
     ----------
@@ -25,7 +25,7 @@ def regressor_algorithm(
     fit_params : mapping
         Further keyword arguments of `fit`.
     quick : bool
-        Whether to learn the noise from a few folds, as a first look does.
+        Whether to learn the noise from a few folds, for a first look.
 
     Examples
     --------

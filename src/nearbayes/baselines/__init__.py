@@ -1,4 +1,4 @@
-"""Baselines: the same algorithms in, a Posterior out, so that every comparison is one switch."""
+"""Baselines: other methods for the same algorithms that also return a Posterior."""
 
 from nearbayes.baselines.anchored import anchored
 from nearbayes.baselines.bootstrap import bootstrap

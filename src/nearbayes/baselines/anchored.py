@@ -3,9 +3,9 @@ r"""Anchored ensemble: MAP around draws of the prior (Pearce et al., 2020; eq. m
 .. math:: \hat f = \arg\min_f \sum_i (f(x_i) - y_i)^2 + \sigma^2 \|f - \tilde f_0\|^2,
           \quad \tilde f_0 \sim \text{prior}
 
-The paper prints the weight :math:`\sigma^2 / n` beside this sum; with that of Pearce, as here,
-sum and norm are those of the log posterior. All uncertainty is that of the start, so where there is
-data there is too little of it.
+The paper prints the weight :math:`\sigma^2 / n` for this sum; with the weight of Pearce, used here,
+sum and norm are those of the log posterior. All uncertainty comes from the start, so there is too
+little of it near the data.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ __all__ = ["anchored", "around_prior"]
 
 
 def anchored(algorithm: Any, data: Any, **run: Any) -> Posterior:
-    """Fit each draw around its own draw of the prior, to the real rows alone.
+    """Fit each draw around its own draw of the prior, only to the real rows.
 
     Parameters
     ----------
@@ -44,7 +44,7 @@ def anchored(algorithm: Any, data: Any, **run: Any) -> Posterior:
 
 
 def around_prior(algorithm: Any, data: Any, method: str, run: Run) -> Posterior:
-    """First fits, each around its own draw of the prior, in the way of a method."""
+    """First fits, each around its own draw of the prior, for a given method."""
     if not isinstance(algorithm, Algorithm | ChunkAlgorithm):
         raise TypeError(
             f"algorithm must be a nearbayes.Algorithm with a prior, such as "

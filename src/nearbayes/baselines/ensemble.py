@@ -17,9 +17,9 @@ __all__ = ["ensemble"]
 
 
 def ensemble(algorithm: Algorithm | ChunkAlgorithm, data: Any, **run: Any) -> Posterior:
-    """Fit the real rows again and again, with fresh randomness of the algorithm.
+    """Fit the real rows repeatedly, with fresh randomness of the algorithm.
 
-    A deterministic algorithm gives the same fit every time: no uncertainty at all.
+    A deterministic algorithm returns the same fit every time, without any uncertainty.
 
     Parameters
     ----------

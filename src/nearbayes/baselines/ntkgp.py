@@ -1,7 +1,7 @@
 r"""NTKGP ensemble: networks around draws of the process of their tangent kernel.
 
 He, Lakshminarayanan and Teh (2020), "NTKGP-param": every network is trained with a fixed random
-function added to it, and pulled to where it started, so that, in the limit of wide networks, the
+function added to it, and regularised towards its start, so that, in the limit of wide networks, the
 ensemble is the posterior of a Gaussian process with the neural tangent kernel (`neural/priors.py`).
 """
 
@@ -17,7 +17,7 @@ __all__ = ["ntkgp"]
 
 
 def ntkgp(algorithm: Any, data: Any, **run: Any) -> Posterior:
-    """Fit each network around its own random function, to the real rows alone.
+    """Fit each network around its own random function, only to the real rows.
 
     Parameters
     ----------

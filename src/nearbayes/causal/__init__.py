@@ -1,4 +1,4 @@
-"""Structural causal models with credible bands: what would happen if.
+"""Structural causal models with credible bands, for what-if questions.
 
 `DiffusionSCM` implements section 5 (interventional density estimation) and App. D.5 of the paper,
 and needs JAX: ``pip install 'nearbayes[jax]'``. `SCM` takes any estimator.

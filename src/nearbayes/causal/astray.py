@@ -1,8 +1,8 @@
-"""Astray: whether refits have carried a causal model away from its first fit.
+"""Astray: checks whether refits have moved a causal model far from its first fit.
 
-A refit of an honest model moves its means by a part of the spread of the data. Networks that were
-trained far beyond what held-out rows say are moved by several times that, and their draws mean
-nothing, however wide their intervals are.
+A refit of a sound model moves its means by a part of the spread of the data. Networks that were
+trained far longer than held-out rows suggest are moved by several times that. Their draws have no
+meaning, however wide their intervals are.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ FAR = 0.75  # standard deviations of the data by which means moved
 
 
 def warn_of_strays(trace: Trace | None, effects: Sequence[Variable], n_rows: int) -> None:
-    """Warn of the effect whose means have moved farthest, if that is far.
+    """Warn about the effect whose means have moved most, if they moved too far.
 
     Parameters
     ----------
     trace : Trace, optional
         Means of all effects at some rows.
     effects : sequence of Variable
-        What these means are of.
+        The effects of these means.
     n_rows : int
         Number of these rows.
     """
@@ -47,7 +47,7 @@ def warn_of_strays(trace: Trace | None, effects: Sequence[Variable], n_rows: int
     if most > FAR:
         warn(
             f"refits have moved the mean of {name!r} by {most:.1f} standard deviations of the "
-            "data: these draws mean nothing. Networks that are trained too long do that: leave "
+            "data: these draws have no meaning. Training for too long causes this: leave "
             "n_iterations=None, so that held-out rows decide, or make it smaller.",
             DrawWarning,
         )

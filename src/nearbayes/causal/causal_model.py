@@ -1,4 +1,4 @@
-"""What structural causal models share: how they are fitted, and what they are asked."""
+"""Shared by structural causal models: how they are fitted, and their queries."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ __all__ = ["CausalModel", "CausalSamples", "Method"]
 
 Array = NDArray[np.float64]
 Method = Literal["martingale", "bootstrap", "parametric_bootstrap", "ensemble", "anchored", "ntkgp"]
-N_POINTS = 1_024  # rows that stand for a distribution; a power of 2, for Sobol points
+N_POINTS = 1_024  # rows that represent a distribution; a power of 2, for Sobol points
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,14 +54,14 @@ class CausalSamples:
         return self.variables[node].restored(self.rows[..., self.graph.nodes.index(node)])
 
     def to_frame(self) -> Any:
-        """A data frame with the columns of the data, and the number of the draw."""
+        """A data frame with the columns of the data and a column with the number of the draw."""
         frame = frame_of(self.rows.reshape(-1, self.rows.shape[2]), self.graph, self.variables)
         frame.insert(0, "draw", np.repeat(np.arange(len(self.rows)), self.rows.shape[1]))
         return frame
 
 
 class CausalModel(BaseEstimator):  # type: ignore[misc]
-    """A structural causal model: a graph, and a posterior of how nodes come from their parents.
+    """A structural causal model: a graph, and a posterior of the mechanisms of its nodes.
 
     Attributes
     ----------
@@ -86,7 +86,7 @@ class CausalModel(BaseEstimator):  # type: ignore[misc]
     def _mechanisms(
         self, graph: CausalGraph, variables: Mapping[str, Variable]
     ) -> tuple[Mechanism, ...]:
-        """How nodes come from their parents."""
+        """The mechanisms that determine nodes from their parents."""
 
     def fit(self, data: Any, y: None = None) -> Self:
         """Draw posterior models of the whole graph.
@@ -94,7 +94,7 @@ class CausalModel(BaseEstimator):  # type: ignore[misc]
         Parameters
         ----------
         data : data frame, or mapping of str to array
-            A column for every node of the graph; others are left out.
+            A column for every node of the graph; other columns are ignored.
         y : ignored
         """
         if self.method not in get_args(Method):
@@ -106,7 +106,7 @@ class CausalModel(BaseEstimator):  # type: ignore[misc]
         rows = read_rows(data, graph, variables)
         mechanisms = self._mechanisms(graph, variables)
         algorithm = GraphAlgorithm(graph, variables, mechanisms, self.schedule)
-        # all at once at the end: a fit that fails leaves an earlier one as it was
+        # set together at the end, so that a failed fit does not change an earlier one
         self.posterior_ = self._drawn(algorithm, rows)
         self.graph_, self.variables_, self.rows_ = graph, variables, rows
         self.seen_ = dict(zip(graph.nodes, np.sort(rows, axis=0).T, strict=True))
@@ -137,18 +137,18 @@ class CausalModel(BaseEstimator):  # type: ignore[misc]
         *,
         shared_noise: bool = False,
     ) -> CausalSamples:
-        """Rows that every draw imagines under an intervention.
+        """Sample rows from every draw under an intervention.
 
         Parameters
         ----------
         do : mapping of str to value or callable, optional
-            A value sets a node: ``{"x1": 0.3}``. A function changes the values that it would have
-            had: ``{"x1": lambda x: x + 1}``.
+            A value sets a node: ``{"x1": 0.3}``. A function changes the values that the node would
+            have had: ``{"x1": lambda x: x + 1}``.
         n : int
             Rows per draw.
         random_state : seed
         shared_noise : bool
-            Whether all draws have the same noise, so that they differ only by what they learned.
+            Whether all draws have the same noise, so that they differ only in what they learned.
         """
         changes = changes_of(do, self._graph, self.variables_)
         if not is_whole(n) or n < 1:
@@ -162,17 +162,17 @@ class CausalModel(BaseEstimator):  # type: ignore[misc]
     def interventional_mean(
         self, outcome: str, do: Mapping[str, Any] | None = None, n: int = N_POINTS
     ) -> Functional:
-        """Mean of a node under an intervention: draws of a number.
+        """Mean of a node under an intervention, as draws of a number.
 
         Parameters
         ----------
         outcome : str
-            A node of numbers; of categories: their probabilities.
+            A numeric node; for categories, the result is their probabilities.
         do : mapping, optional
             As in `sample`.
         n : int
-            Rows that stand for the distribution, a power of 2. They have the same noise in all
-            draws, so that draws differ only by what they learned.
+            Number of rows that represent the distribution, a power of 2. They have the same noise
+            in all draws, so that draws differ only in what they learned.
         """
         found = self._functional(self._means(self._values(outcome, do, n), outcome), outcome)
         if self.variables_[outcome].kind != "category":
@@ -186,7 +186,7 @@ class CausalModel(BaseEstimator):  # type: ignore[misc]
         do: Mapping[str, Any] | None = None,
         n: int = N_POINTS,
     ) -> Functional:
-        """Probability of at most each of some values, under an intervention."""
+        """Distribution function of a node at some values, under an intervention."""
         self._check_number(outcome)
         points = np.atleast_1d(np.asarray(at, dtype=np.float64))
         values = self._values(outcome, do, n)
@@ -220,16 +220,16 @@ class CausalModel(BaseEstimator):  # type: ignore[misc]
         given: Mapping[str, Any] | None = None,
         n: int = N_POINTS,
     ) -> Functional:
-        """How much higher the mean of a node is under one intervention than under another.
+        """Difference of the means of a node under two interventions.
 
         Parameters
         ----------
         outcome : str
         do, versus : mapping
-            As in `sample`; None: nothing is done.
+            As in `sample`; None: no intervention.
         given : mapping, optional
-            Rows to look at: a value, or a range (low, high), of nodes that neither intervention
-            changes. Then the effect is that among such rows.
+            Restricts the effect to some rows, by a value or a range (low, high) of nodes that
+            neither intervention changes.
         n : int
         """
         first, second = (self._under(each, n) for each in (do, versus))
@@ -245,7 +245,7 @@ class CausalModel(BaseEstimator):  # type: ignore[misc]
     def effects(
         self, do: Mapping[str, Any], versus: Mapping[str, Any] | None = None, *, n: int = N_POINTS
     ) -> dict[str, Functional]:
-        """`effect` on every node that the interventions reach, at the cost of one of them.
+        """`effect` on every node that the interventions affect, at the cost of one of them.
 
         Parameters
         ----------
@@ -281,7 +281,7 @@ class CausalModel(BaseEstimator):  # type: ignore[misc]
     def outside_data(self, do: Mapping[str, Any] | None) -> dict[str, float]:
         """Share of rows that an intervention moves out of the range of the data, by node.
 
-        Answers there rest on how the models extrapolate, which the draws need not agree to doubt.
+        Results there depend on how the models extrapolate, and the draws may agree on a wrong one.
 
         Parameters
         ----------
@@ -307,10 +307,10 @@ class CausalModel(BaseEstimator):  # type: ignore[misc]
     def counterfactual(
         self, rows: Any, do: Mapping[str, Any], random_state: Any = 0
     ) -> CausalSamples:
-        """What these rows would have been under an intervention, by every draw.
+        """Counterfactual values of these rows under an intervention, by every draw.
 
-        The noise of each row is found from its values, some nodes are changed, and their effects
-        are found again with the same noise.
+        The noise of each row is computed from its values, some nodes are changed, and their
+        effects are computed again with the same noise.
 
         Parameters
         ----------
@@ -318,7 +318,7 @@ class CausalModel(BaseEstimator):  # type: ignore[misc]
         do : mapping
             As in `sample`.
         random_state : seed
-            For categories and integers, whose noise is known in part only.
+            For categories and integers, whose noise is only partly known.
         """
         changes = changes_of(do, self._graph, self.variables_)
         factual = read_rows(rows, self._graph, self.variables_, "rows")
@@ -331,21 +331,21 @@ class CausalModel(BaseEstimator):  # type: ignore[misc]
     def save(self, path: str | os.PathLike[str], **options: Any) -> Path:
         """Save the fitted model as one file, which `nearbayes.load` reads without running code.
 
-        The loaded model gives the same answers bit for bit. The file holds the values of roots row
-        by row, as roots are resampled, and the values of other nodes in increasing order, but not
-        which of them belong to the same row.
+        The loaded model gives the same answers bit for bit. The file contains the values of roots
+        row by row, as roots are resampled, and the sorted values of other nodes, but not which of
+        them belong to the same row.
 
         Parameters
         ----------
         path : path
-            A file there is replaced, at once and whole.
+            An existing file is replaced atomically.
         **options : thin, max_megabytes, attachments, trusted
             As in `nearbayes.PosteriorClassifier.save`.
 
         Raises
         ------
         nearbayes.files.NotSaveable
-            If the model of a node, or a function, cannot be in a safe file; a `TypeError`.
+            If a safe file cannot contain the model of a node, or a function; a `TypeError`.
 
         Examples
         --------
@@ -359,7 +359,7 @@ class CausalModel(BaseEstimator):  # type: ignore[misc]
         >>> bool((ours == theirs).all())
         True
         """
-        assert self._graph is not None  # refuses a model that is not fitted
+        assert self._graph is not None  # rejects a model that is not fitted
         save = resolved("nearbayes.files.causal_file:save_causal")
         return save(self, path, **options)  # type: ignore[no-any-return]
 
@@ -382,7 +382,7 @@ class CausalModel(BaseEstimator):  # type: ignore[misc]
         return self._algorithm.chunks_of(self.posterior_.models)
 
     def _rows(self, uniform: Array, changes: Changes) -> Array:
-        """Rows of every draw, from uniform numbers of each draw, or shared by all."""
+        """Rows of every draw, from uniform numbers of each draw or shared by all."""
         algorithm, size, found = self._algorithm, self._algorithm.traits.chunk, []
         for k, models in enumerate(self._chunks()):
             part = uniform
@@ -394,7 +394,7 @@ class CausalModel(BaseEstimator):  # type: ignore[misc]
         return np.concatenate(found)[: len(self.posterior_)]
 
     def _under(self, do: Mapping[str, Any] | None, n: int) -> Array:
-        """Rows under an intervention, with the same noise in every draw and for every question."""
+        """Rows under an intervention, with the same noise in every draw and for every query."""
         changes = changes_of(do, self._graph, self.variables_)
         if not is_whole(n) or n < 2 or n & (n - 1):
             raise ValueError(f"n must be a power of 2, such as 1024, got {n!r}.")
@@ -418,14 +418,14 @@ class CausalModel(BaseEstimator):  # type: ignore[misc]
             )
 
     def _means(self, values: Array, outcome: str) -> Array:
-        """Means over rows, shape (n_draws,); of categories, shares with a further axis."""
+        """Means over rows, shape (n_draws,); for categories, shares with a further axis."""
         variable = self.variables_[outcome]
         if variable.kind != "category":
             return np.asarray(values.mean(axis=1))
         return np.asarray(np.eye(variable.width)[values.astype(np.intp)].mean(axis=1))
 
     def _functional(self, values: Array, outcome: str | None = None) -> Functional:
-        """Draws of a quantity, with what intervals need to know."""
+        """Draws of a quantity, with everything needed for intervals."""
         coordinates = None
         if outcome is not None and self.variables_[outcome].kind == "category":
             coordinates = {outcome: list(self.variables_[outcome].categories)}
@@ -433,7 +433,7 @@ class CausalModel(BaseEstimator):  # type: ignore[misc]
         return Functional(values, self.posterior_.inflation, "identity", source.origin, coordinates)
 
     def _given(self, given: Mapping[str, Any] | None, changed: set[str], rows: Array) -> list[Any]:
-        """Rows of every draw that are looked at."""
+        """Selected rows of every draw."""
         touched = {*changed, *self._graph.descendants(changed)}
         kept = np.ones(rows.shape[:2], dtype=bool)
         if given is not None and not isinstance(given, Mapping):
@@ -445,8 +445,8 @@ class CausalModel(BaseEstimator):  # type: ignore[misc]
             self._graph.check_node(node, "a node of given")
             if node in touched:
                 raise ValueError(
-                    f"given has {node!r}, which the intervention changes: give nodes that it does "
-                    "not reach."
+                    f"given has {node!r}, which the intervention changes: use nodes that it does "
+                    "not affect."
                 )
             kept &= self._is_wanted(node, wanted, rows[..., self._graph.nodes.index(node)])
         if (kept.sum(axis=1) < 1).any():

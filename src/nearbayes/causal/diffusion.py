@@ -1,17 +1,17 @@
-r"""Diffusion: noise is added to a column in T steps, and a network learns to take it away.
+r"""Diffusion: noise is added to a column in T steps, and a network learns to remove it.
 
 Denoising diffusion implicit models (Song et al., 2021) of one column given its parents, as in Chao
-et al. (2023) and App. D.5 of the paper. With :math:`\bar\alpha_t` the share of variance that is
-left after t steps, a network :math:`\epsilon_\theta(x_t, pa, t)` is trained to find the noise e
+et al. (2023) and App. D.5 of the paper. With :math:`\bar\alpha_t` the share of variance that
+remains after t steps, a network :math:`\epsilon_\theta(x_t, pa, t)` is trained to find the noise e
 in :math:`x_t = \sqrt{\bar\alpha_t} x_0 + \sqrt{1 - \bar\alpha_t} e`. Decoding is deterministic, so
 that a value of the column and its noise determine each other.
 
-Three details differ from Chao et al., because theirs leave an error that no amount of data takes
-away. For a normal column with mean 1 and sd .9 and the exact network, their noise
+Three details differ from Chao et al., because theirs leave an error that no amount of data
+removes. For a normal column with mean 1 and sd .9 and the exact network, their noise
 (:math:`\beta` up to .1) ends at a mean of .93, and 50 of their steps at .97 of the sd. Here
 :math:`\beta` goes up to .2 (mean .996), and steps are of second order and evenly spaced in the log
-ratio of signal to noise (DPM-Solver++ 2M, Lu et al., 2022): 22 of them give 1.01 of the sd. And
-networks see the time as that log ratio, in which what they learn changes evenly.
+ratio of signal to noise (DPM-Solver++ 2M, Lu et al., 2022): 22 of them give 1.01 of the sd. The
+time input of networks is that log ratio, because the target function changes evenly with it.
 """
 
 from __future__ import annotations
@@ -34,12 +34,12 @@ Array = NDArray[Any]
 N_STEPS, N_MOVES = 100, 25
 CLOCK_UNIT = 5.0
 SMALLEST_BETA, LARGEST_BETA = 1e-4, 0.2
-# Share of the variance that is left after 0, 1, ..., T steps, shape (T + 1,).
+# Share of the variance that remains after 0, 1, ..., T steps, shape (T + 1,).
 LEFT = np.concatenate([[1.0], np.cumprod(1 - np.linspace(SMALLEST_BETA, LARGEST_BETA, N_STEPS))])
 
 
 def clock(steps: Any) -> Any:
-    """Time as networks see it: the log ratio of signal to noise, about -2 to 2."""
+    """Time input of networks: the log ratio of signal to noise, about -2 to 2."""
     left = jnp.asarray(LEFT, jnp.float32)[steps]
     return jnp.log(left / (1 - left)) / CLOCK_UNIT
 
@@ -67,8 +67,8 @@ def decoded(
     noise : array of shape (n_draws, n_rows)
     parents : array of shape (n_draws, n_rows, n_parent_columns)
     limits : tuple of float
-        Smallest and largest value. Beyond the data, a network may lead anywhere, and a model that
-        learns from its own samples would follow.
+        Smallest and largest value. Beyond the data, a network may return anything, and a model that
+        learns from its own samples would follow it.
     """
     return _moved(network, parameters, noise, parents, _moves(_times()[::-1]), limits)
 
@@ -79,17 +79,17 @@ def encoded(network: Network, parameters: Array, x: Array, parents: Array) -> Ar
 
 
 def _times() -> NDArray[np.intp]:
-    """Times from 0 to T, evenly spaced in the log ratio of signal to noise where there is any."""
+    """Times from 0 to T, evenly spaced in the log ratio of signal to noise, except at 0."""
     ratio = np.log(LEFT[1:] / (1 - LEFT[1:]))
     wanted = np.linspace(ratio[0], ratio[-1], N_MOVES)
     return np.append(0, np.unique(1 + np.abs(ratio[:, None] - wanted).argmin(axis=0)))
 
 
 def _moves(times: NDArray[np.intp]) -> Array:
-    """Time of every move, its shares of signal and noise, and its factors, shape (n_moves, 6).
+    """Time, shares of signal and noise, and factors of every move, shape (n_moves, 6).
 
-    A move goes to ``a * x + b * clean + c * last``, where `clean` is the value without noise that
-    the network sees, and `last` that of the move before.
+    A move goes to ``a * x + b * clean + c * last``, where `clean` is the network's estimate of the
+    value without noise, and `last` that of the previous move.
     """
     signal, noise = np.sqrt(LEFT), np.sqrt(1 - LEFT)
     moves, before = [], 0.0
@@ -98,7 +98,7 @@ def _moves(times: NDArray[np.intp]) -> Array:
         if then == 0:
             moves.append([seen, signal[seen], noise[seen], 0.0, 1.0, 0.0])
             continue
-        if now == 0:  # the noise that the network sees is added: signal * x + noise * seen
+        if now == 0:  # the noise estimated by the network is added: signal * x + noise * seen
             moves.append([1, signal[1], noise[1], 1 + signal[1], -signal[1], 0.0])
             continue
         width = np.log(signal[then] / noise[then]) - np.log(signal[seen] / noise[seen])

@@ -34,16 +34,16 @@ from nearbayes.neural.training import starts_of
 __all__ = ["DiffusionMechanism", "DiffusionModels"]
 
 Array = NDArray[np.float64]
-NEAR, FAR = 0.1, 1.0  # how far beyond the data values may be, in ranges of the data
+NEAR, FAR = 0.1, 1.0  # how far values may be beyond the data, in ranges of the data
 ROWS_AT_ONCE = 4_096
-LOOKS = 8  # times that held-out rows are looked at
-# A refit of s steps compares itself with the last fit at s^2 / 64 points. With 1,024 points and
-# 1,000 steps, networks went astray between the points: at n = 1,000 intervals were 10 times too
-# wide. With 4 or 8 points a step they still were 2 times.
+LOOKS = 8  # times at which held-out rows are evaluated
+# A refit of s steps is compared with the last fit at s^2 / 64 points. With 1,024 points and
+# 1,000 steps, networks diverged between the points: at n = 1,000 intervals were 10 times too
+# wide. With 4 or 8 points per step they were still 2 times too wide.
 STEPS_SQUARED_PER_POINT, FEWEST_POINTS, MOST_POINTS = 64, 1_024, 65_536
-# Points of a push: with half as many, the chance of times and noise is a third of that of rows.
+# Points of a push: with half as many, the variance by times and noise is a third of that by rows.
 POINTS_PER_ROW = 16
-DIVERGED = "training diverged: lower learning_rate, or look for values of extreme size."
+DIVERGED = "training diverged: lower learning_rate, or check the data for extreme values."
 
 
 @dataclass(frozen=True, eq=False)
@@ -109,7 +109,7 @@ class DiffusionMechanism(Mechanism):
 
     @property
     def needs_ghosts(self) -> bool:  # type: ignore[override]
-        """Centred refits do."""
+        """Centred refits need ghosts."""
         return self.centred
 
     @property
@@ -120,12 +120,12 @@ class DiffusionMechanism(Mechanism):
         )
 
     def for_method(self, method: str) -> DiffusionMechanism:
-        """Train around draws of the prior."""
+        """Regularise towards draws of the prior."""
         return replace(self, prior=method)
 
     @property
     def network(self) -> Network:
-        """Takes rows of (x_t, parents, time); nodes with fewer parents get zeros."""
+        """Its inputs are rows of (x_t, parents, time); nodes with fewer parents get zeros."""
         plain = MLP(2 + self._parent_width, 1, (self.width,) * self.depth, self.activation)
         return with_prior_function(plain) if self.prior == "ntkgp" else plain
 
@@ -148,7 +148,7 @@ class DiffusionMechanism(Mechanism):
         return replace(known, n_iterations=known._stopped(rows, rng))
 
     def _stopped(self, rows: Array, rng: Rng) -> int:
-        """Iterations after which the loss at held-out rows is lowest, over nodes and splits."""
+        """Number of iterations with the lowest loss on held-out rows, over nodes and splits."""
         streams = [np.random.default_rng(seed) for seed in rng.integers(2**63, size=CHUNK)]
         orders = [each.permutation(len(rows)) for each in streams]
         seen = [rows[order[len(rows) // 5 :]] for order in orders]
@@ -176,7 +176,7 @@ class DiffusionMechanism(Mechanism):
             return self.optimiser
         return replace(self.optimiser, decay=0.0, penalty=1.0)
 
-    # -- the verbs ------------------------------------------------------------------------------
+    # -- the methods ----------------------------------------------------------------------------
 
     def fit(self, rows: Sequence[Array], streams: Streams) -> DiffusionModels:
         """Train every node of every draw."""
@@ -194,7 +194,7 @@ class DiffusionMechanism(Mechanism):
         return self._models(training.average, training.now.step_sizes())
 
     def refit(self, step: Step, models: DiffusionModels, streams: Streams) -> DiffusionModels:
-        """Move every node of every draw to its new rows."""
+        """Update every node of every draw with its new rows."""
         parameters, divisor = self._flat(models.parameters), self._flat(models.divisor)
         size = len(step.new[0])
         steps = max(1, round(self._iterations * size / self.n_rows))
@@ -252,7 +252,7 @@ class DiffusionMechanism(Mechanism):
         return self._in_parts(encode, node, variable.standard(values), rows)
 
     def _in_parts(self, move: Any, node: str, values: Array, rows: Array) -> Array:
-        """Move values given the parents, some rows at a time, padded to few shapes."""
+        """Convert values given the parents, some rows at a time, padded to few shapes."""
         parents = self._parents(node, rows)
         found = []
         for start in range(0, values.shape[1], ROWS_AT_ONCE):
@@ -282,7 +282,7 @@ class DiffusionMechanism(Mechanism):
         return values.reshape(-1, *values.shape[2:])
 
     def _models(self, parameters: Any, divisor: Any) -> DiffusionModels:
-        """Draws and nodes as two axes; draws that diverged have failed."""
+        """Draws and nodes as two axes; draws that diverged fail."""
         shape = (-1, len(self.nodes), parameters.shape[1])
         found = DiffusionModels(parameters.reshape(shape), divisor.reshape(shape))
         bad = np.flatnonzero(~np.isfinite(found.parameters).all(axis=(1, 2)))
@@ -291,7 +291,7 @@ class DiffusionMechanism(Mechanism):
         return found
 
     def _parents(self, node: str, rows: Array) -> Array:
-        """Parents of a node as a network takes them, padded, shape (..., n_parent_columns)."""
+        """Parents of a node as network inputs, padded, shape (..., n_parent_columns)."""
         causes = self.graph.parents[node]
         places = map(self.graph.nodes.index, causes)
         parts = [
@@ -319,7 +319,7 @@ class DiffusionMechanism(Mechanism):
         return Columns(np.stack(x).astype(np.float32), np.stack(parents).astype(np.float32), counts)
 
     def _points(self, rows: Sequence[Array], size: int, streams: Streams) -> Columns:
-        """So many rows of every draw, each as frequent as any other, shuffled for minibatches."""
+        """A given number of rows of every draw, equally frequent, shuffled for minibatches."""
         chosen = []
         for each, rng in zip(rows, streams, strict=True):
             place = rng.permutation(np.arange(size) + rng.random()) / size

@@ -26,7 +26,7 @@ __all__ = ["DiffusionSCM"]
 class DiffusionSCM(CausalModel):
     """A structural causal model with a diffusion model per node, and its posterior.
 
-    Every node of numbers with parents has a conditional diffusion model; categories have a network
+    Every numeric node with parents has a conditional diffusion model; categories have a network
     with softmax outputs. Roots are resampled. Needs the extra `jax`.
 
     Parameters
@@ -48,7 +48,7 @@ class DiffusionSCM(CausalModel):
         Steps of the first fit; by default chosen once by held-out rows, up to `most_iterations`.
     most_iterations : int
     centred : bool
-        Whether refits take away the drift that a model's own samples cause.
+        Whether refits remove the drift caused by a model's own samples.
     random_state, n_jobs, progress, executor, checkpoint
         As in `nearbayes.martingale_posterior`.
 
@@ -110,12 +110,12 @@ class DiffusionSCM(CausalModel):
         self.checkpoint = checkpoint
 
     def fit(self, data: Any, y: None = None) -> Self:
-        """Draw posterior models of the whole graph, and warn if refits have gone astray.
+        """Draw posterior models of the whole graph, and warn if refits have diverged.
 
         Parameters
         ----------
         data : data frame, or mapping of str to array
-            A column for every node of the graph; others are left out.
+            A column for every node of the graph; other columns are ignored.
         y : ignored
         """
         super().fit(data)

@@ -2,30 +2,30 @@ r"""Training of diffusion models: all draws and all nodes take their steps in on
 
 *First fits* minimise the mean of :math:`(\epsilon_\theta(x_t, pa, t) - e)^2` over rows, times and
 noise, by Adam with fresh noise at every step. At a constant rate Adam does not settle: the noise
-of its steps keeps networks wandering around the minimum, and draws would differ by more than they
-err, however many rows there are. So a fit is the average of all parameters on the way, with weights
-that grow with a power of their number (Shamir and Zhang, 2013; for diffusion models, Karras et al.,
-2024). Such an average needs no number of steps that is fixed in advance.
+of its steps keeps networks moving around the minimum, so draws would differ by more than their
+error for any number of rows. So a fit is the average of all iterates, with weights that grow with a
+power of their number (Shamir and Zhang, 2013; for diffusion models, Karras et al.,
+2024). Such an average does not need a number of steps that is fixed in advance.
 
 *Refits* minimise the paper's eq. nn-objective. With :math:`\bar\epsilon` the last fit, old rows
 contribute the Bregman divergence :math:`(\epsilon_\theta - \bar\epsilon)^2` and new rows
 :math:`(\epsilon_\theta - e)^2`, which is the divergence plus
-:math:`2 (\bar\epsilon - e) \epsilon_\theta` and a constant. The last term is what the model learns
+:math:`2 (\bar\epsilon - e) \epsilon_\theta` and a constant. The last term is the information
 from the new rows. It is linearised at the last parameters: its gradient there (the *push*) is
-computed once, from many times and much noise. So what is minimised,
+computed once, from many times and noise values. So the objective,
 
 .. math:: \frac{1}{2} \mathbb{E}(\epsilon_\theta - \bar\epsilon)^2
           + push^\top (\theta - \bar\theta),
 
-has a lower bound, and minibatches of its first term are without noise at the last fit. Minimised
-directly, the noise of minibatches makes the draws too wide, or makes refits diverge.
+has a lower bound, and minibatches of its first term have no noise at the last fit. With direct
+minimisation, the noise of minibatches makes the draws too wide, or makes refits diverge.
 
-Samples of a diffusion model do not have a zero mean gradient at that model, so new rows would push
-even if there were nothing to learn from them. The *centred* refit subtracts the push of further
-samples of the last fit (ghost rows), so that the expected push is zero. The chance of g ghosts adds
-to that of b new rows, so the difference is divided by :math:`\sqrt{1 + b / g}`, which leaves it the
-variance that new rows alone would give; so few ghosts do. Refits keep the step sizes
-that Adam had at the end of the first fit (see `neural/training.py`).
+Samples of a diffusion model do not have a zero mean gradient at that model, so new rows would have
+a push even if there were nothing to learn from them. The *centred* refit subtracts the push of
+further samples of the last fit (ghost rows), so that the expected push is zero. The variance from g
+ghosts adds to that of b new rows, so the difference is divided by :math:`\sqrt{1 + b / g}`. It then
+has the variance of new rows alone, so few ghosts are enough. Refits keep the step sizes that Adam
+had at the end of the first fit (see `neural/training.py`).
 """
 
 from __future__ import annotations
@@ -86,7 +86,7 @@ class Columns(NamedTuple):
 
 
 class Training(NamedTuple):
-    """Where networks are in training, and the average of where they were.
+    """Current parameters of networks in training, and the average of their iterates.
 
     Attributes
     ----------
@@ -100,7 +100,7 @@ class Training(NamedTuple):
 
     @classmethod
     def begin(cls, parameters: Array) -> Training:
-        """Before the first step."""
+        """State before the first step."""
         return cls(Fits.begin(parameters), parameters)
 
 
@@ -112,7 +112,7 @@ class Bank(NamedTuple):
     inputs : array of shape (n_networks, n_points, n_inputs)
         At old and new rows.
     last : array of shape (n_networks, n_points)
-        What the last fit says there.
+        Output of the last fit there.
     push : array of shape (n_networks, n_parameters)
     """
 
@@ -130,7 +130,7 @@ def first_fits(
     n_iterations: int,
     centre: Any = None,
 ) -> Training:
-    """Train every network from where it is, with fresh noise.
+    """Train every network from its current state, with fresh noise.
 
     Parameters
     ----------
@@ -138,7 +138,7 @@ def first_fits(
     keys : array of shape (n_networks, 2)
     n_iterations : int
     centre : array of shape (n_networks, n_parameters), optional
-        What decay and regulariser pull to; default 0.
+        Centre of decay and regulariser; default 0.
     """
     middle = np.zeros_like(training.average) if centre is None else centre
     settings = np.array([optimiser.rate, optimiser.decay, optimiser.penalty], np.float32)
@@ -192,7 +192,7 @@ def _fresh(columns: Columns, key: Any) -> tuple[Any, Any]:
 
 
 def _times(start: Any, size: int) -> Any:
-    """Times 1 to T, as evenly spread as can be."""
+    """Times 1 to T, as evenly spread as possible."""
     places = (jnp.arange(size) + start) / size
     return jnp.minimum(1 + jnp.floor(places * N_STEPS), N_STEPS).astype(jnp.int32)
 
@@ -220,9 +220,9 @@ def _held_out(network: Network, size: int, parameters: Any, columns: Columns, ke
 
 
 def _points(columns: Columns, start: Any, numbers: Any, total: Any) -> tuple[Any, Any]:
-    """Points at which every row has times and noise that are spread evenly.
+    """Points at which every row has evenly spread times and noise.
 
-    Noise comes in pairs of opposite sign, as most of what a push owes to noise is odd in it.
+    Noise is in pairs of opposite sign, because most of its effect on a push is odd.
     `start` has shape (2,). `numbers`, of shape (n_points,), are places in the lattice; all rows
     are seen in `total` of them.
     """
@@ -244,7 +244,7 @@ def bank_of(
     keys: Any,
     n_pieces: int,
 ) -> Bank:
-    """Draw the points of a refit, and note what the last fit says there.
+    """Draw the points of a refit, and evaluate the last fit there.
 
     Parameters
     ----------
@@ -252,20 +252,21 @@ def bank_of(
     parameters : array of shape (n_networks, n_parameters)
         The last fit.
     rows : Columns
-        Of all rows, as many as the bank has points.
+        A sample of all rows, with as many rows as the bank has points.
     new : Columns
         The new rows.
     ghosts : Columns, optional
         For a centred refit.
     share : float
-        Rows that are new, as a share of all.
+        Share of new rows among all.
     keys : array of shape (n_networks, 2)
     n_pieces : int
-        How many times `PIECE` points, with other times and noise, the push is the mean of.
+        The push is the mean over this many pieces of `PIECE` points, with different times and
+        noise.
     """
     centred = ghosts is not None
     others = ghosts if ghosts is not None else new
-    if ghosts is not None:  # takes away what the chance of ghosts adds to the push
+    if ghosts is not None:  # corrects for the variance that ghosts add to the push
         share = share / float(np.sqrt(1 + np.max(new.n_rows) / np.max(ghosts.n_rows)))
     with computing_in("float32"):
         return Bank(*_bank(network, centred, parameters, rows, new, others, share, keys, n_pieces))
@@ -320,7 +321,7 @@ def refits(
     divisor: Array,
     n_iterations: int,
 ) -> Fits:
-    """Move every network from its last fit, with frozen step sizes.
+    """Update every network from its last fit, with frozen step sizes.
 
     Parameters
     ----------

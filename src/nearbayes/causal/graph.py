@@ -33,7 +33,7 @@ class CausalGraph:
 
     @classmethod
     def of(cls, graph: Any) -> CausalGraph:
-        """Make a graph of edges (cause, effect), or of a networkx `DiGraph`.
+        """Make a graph from edges (cause, effect), or from a networkx `DiGraph`.
 
         Parameters
         ----------
@@ -75,7 +75,7 @@ class CausalGraph:
         return tuple(node for node, causes in self.parents.items() if causes)
 
     def descendants(self, nodes: Iterable[str]) -> tuple[str, ...]:
-        """Nodes that some of these nodes cause, directly or not."""
+        """Nodes that at least one of these nodes causes, directly or indirectly."""
         reached = set(nodes)
         found = []
         for node, causes in self.parents.items():
@@ -85,9 +85,11 @@ class CausalGraph:
         return tuple(found)
 
     def check_node(self, node: Any, what: str) -> None:
-        """Refuse what is no node."""
+        """Reject names that are not nodes."""
         if not isinstance(node, Hashable) or node not in self.parents:
-            raise ValueError(f"{what} is {node!r}, which is no node: choose {_listed(self.nodes)}.")
+            raise ValueError(
+                f"{what} is {node!r}, which is not a node: choose {_listed(self.nodes)}."
+            )
 
 
 def _edges_of(graph: Any) -> Iterable[Any]:
@@ -101,7 +103,7 @@ def _edges_of(graph: Any) -> Iterable[Any]:
 
 
 def _edge(edge: Any) -> tuple[str, str]:
-    # the ends of a set are in no order
+    # a set has no order
     unordered = (str, bytes, set, frozenset, Mapping)
     if isinstance(edge, unordered) or not isinstance(edge, Iterable) or len(tuple(edge)) != 2:
         raise ValueError(f"graph must have edges (cause, effect), got {edge!r}.")

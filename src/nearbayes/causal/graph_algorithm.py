@@ -69,7 +69,7 @@ class GraphModels(Sequence[Any]):
 
 
 def _joined(parts: Sequence[Any]) -> Any:
-    """Models of some draws as those of one chunk: stacked, where their family can."""
+    """Models of some draws as those of one chunk: stacked, if their family can."""
     joined = getattr(type(parts[0]), "joined", None)
     return [model for part in parts for model in part] if joined is None else joined(parts)
 
@@ -89,7 +89,7 @@ class GraphAlgorithm(ChunkAlgorithm):
     graph : CausalGraph
     variables : mapping of str to Variable
     mechanisms : tuple of Mechanism
-        Together, they have every node with parents.
+        Together, they contain every node with parents.
     schedule : Schedule, optional
     """
 
@@ -122,7 +122,7 @@ class GraphAlgorithm(ChunkAlgorithm):
         return Schedule.optimal(refits=8)
 
     def for_method(self, method: str) -> GraphAlgorithm:
-        """With mechanisms around draws of a prior."""
+        """With mechanisms that use draws of a prior."""
         return replace(self, mechanisms=tuple(m.for_method(method) for m in self.mechanisms))
 
     # -- rows and data --------------------------------------------------------------------------
@@ -148,7 +148,7 @@ class GraphAlgorithm(ChunkAlgorithm):
     def _rows(self, data: Data) -> Array:
         return self._joined(np.asarray(data.x), data.y)
 
-    # -- the verbs ------------------------------------------------------------------------------
+    # -- the methods ----------------------------------------------------------------------------
 
     def prepare(self, data: Data, rng: Rng) -> tuple[GraphAlgorithm, Data]:
         """Every mechanism learns what its draws share."""
@@ -176,7 +176,7 @@ class GraphAlgorithm(ChunkAlgorithm):
         return GraphModels(parts, np.stack([each.row_counts() for each in data]))
 
     def _ghosts(self, rows: Sequence[Array], models: GraphModels, streams: Streams) -> Array:
-        """Rows that the last fit imagines at roots that it has seen."""
+        """Rows sampled from the last fit at roots that it has seen."""
         size = max(FEWEST_GHOSTS, int(GHOSTS_PER_ROW * models.weights.shape[1]))
         pairs = zip(rows, streams, strict=True)
         roots = [each[rng.integers(len(each), size=size)][:, self._roots] for each, rng in pairs]
@@ -188,7 +188,7 @@ class GraphAlgorithm(ChunkAlgorithm):
         return self._imagined(models, roots, streams)[..., self._effects]
 
     def _imagined(self, models: GraphModels, roots: Array, streams: Streams) -> Array:
-        """Rows to learn from, causes before effects, shape (n_draws, n_rows, n_nodes)."""
+        """Rows for learning, causes before effects, shape (n_draws, n_rows, n_nodes)."""
         rows = self._joined(roots, np.zeros((*roots.shape[:-1], len(self._effects))))
         for node in self.graph.effects:
             mechanism, part = self._mechanism(node, models)
@@ -220,7 +220,7 @@ class GraphAlgorithm(ChunkAlgorithm):
         return np.concatenate(found)[: len(models)]
 
     def chunks_of(self, draws: Sequence[GraphModels]) -> list[GraphModels]:
-        """Draws in chunks of one size, the last one filled up."""
+        """Draws in chunks of one size, with the last one padded."""
         size = self.traits.chunk
         filled = [*draws, *[draws[-1]] * (-len(draws) % size)]
         return [GraphModels.joined(filled[k : k + size]) for k in range(0, len(filled), size)]
@@ -228,16 +228,16 @@ class GraphAlgorithm(ChunkAlgorithm):
     # -- rows under interventions ---------------------------------------------------------------
 
     def roots_of(self, models: GraphModels, real: Array, shares: Array) -> Array:
-        """Roots of every draw, each a real value, shape (n_draws, n_rows, n_roots).
+        """Roots of every draw, all real values, shape (n_draws, n_rows, n_roots).
 
-        Values are taken in their order, so that the same share gives draws similar values.
+        Values are sorted, so that the same share gives similar values in all draws.
 
         Parameters
         ----------
         models : GraphModels
         real : array of shape (n_real_rows, n_nodes)
         shares : array of shape (n_rows, n_nodes) or (n_draws, n_rows, n_nodes)
-            Uniform: at which share of the weights of the real rows.
+            Uniform numbers: the share of the real rows' weights.
         """
         shape = (len(models), *shares.shape[-2:])
         uniform = np.broadcast_to(shares, shape)
@@ -266,7 +266,7 @@ class GraphAlgorithm(ChunkAlgorithm):
             Standard normal; roots have none.
         roots : array of shape (n_draws, n_rows, n_roots)
         change : mapping of str to callable
-            What becomes of the values that a node would have had.
+            Functions that change the values that a node would have had.
         """
         rows = self._joined(roots, np.zeros((*roots.shape[:-1], len(self._effects))))
         noise = np.broadcast_to(noise, rows.shape)
@@ -307,7 +307,7 @@ class GraphAlgorithm(ChunkAlgorithm):
                 noise = mechanism.noise_of(part, node, factual, rng)
                 again = mechanism.sample(part, node, factual, noise)
                 instead = mechanism.sample(part, node, found, noise)
-                # what finding the noise misses is kept, so that no change changes nothing
+                # the error of inverting the noise is kept, so that unchanged rows stay the same
                 is_code = self.variables[node].kind == "category"
                 found[..., k] = instead if is_code else instead + factual[..., k] - again
             if node in change:

@@ -1,4 +1,4 @@
-"""Interventions: what is done to nodes, checked once and turned into functions of their values."""
+"""Interventions: changes of nodes, checked once and converted to functions of their values."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Changes = Mapping[str, Callable[[Array], Array]]
 
 @dataclass(frozen=True)
 class Held:
-    """A node is set to a number or code, whatever it would have been."""
+    """A node is set to a number or code, independent of its original values."""
 
     code: float
 
@@ -34,7 +34,7 @@ class Held:
 def changes_of(
     do: Mapping[str, Any] | None, graph: CausalGraph, variables: Mapping[str, Variable]
 ) -> Changes:
-    """What becomes of the values that each node would have had.
+    """Functions that change the values that each node would have had.
 
     Parameters
     ----------
@@ -72,7 +72,7 @@ def _set(variable: Variable, value: Any) -> Held:
     if np.ndim(value) != 0:
         raise TypeError(
             f"do must have one value for {variable.name!r}, got {value!r:.60}: to change values "
-            "row by row, give a function of them."
+            "row by row, use a function of them."
         )
     if variable.kind != "category" and isinstance(value, str | bytes):
         raise TypeError(f"do must have a number for {variable.name!r}, got {value!r}.")
@@ -87,7 +87,7 @@ def _set(variable: Variable, value: Any) -> Held:
 
 
 def _changed(variable: Variable, function: Callable[[Any], Any], values: Array) -> Array:
-    """What the user's function makes of values, shape (n_draws, n_rows)."""
+    """Values changed by the user's function, shape (n_draws, n_rows)."""
     found = np.asarray(function(variable.changeable(values)))
     if found.ndim == 0:
         found = np.full(values.shape, found[()])

@@ -1,7 +1,7 @@
-"""Mechanisms: how nodes come from their parents, for a chunk of draws.
+"""Mechanisms: how nodes depend on their parents, for a chunk of draws.
 
-A `Mechanism` is the conditional model of one or several nodes. `LearnedMechanism` makes one of any
-algorithm of the library; `diffusion_mechanism.py` has the diffusion models.
+A `Mechanism` is the conditional model of one or several nodes. `LearnedMechanism` makes one from
+any algorithm of the library; `diffusion_mechanism.py` has the diffusion models.
 """
 
 from __future__ import annotations
@@ -28,16 +28,16 @@ Array = NDArray[np.float64]
 
 
 class Step(NamedTuple):
-    """What a refit of a mechanism is given; rows have shape (n_rows, n_nodes).
+    """Arguments of a mechanism's refit; rows have shape (n_rows, n_nodes).
 
     Attributes
     ----------
     rows : list of arrays
-        All rows of every draw, those of `new` last.
+        All rows of every draw; those of `new` are last.
     new : list of arrays
         The imputed rows.
     ghosts : list of arrays
-        Further rows imagined by the last fit, of which nothing is learned.
+        Further rows sampled from the last fit, from which nothing is learned.
     total : float
         Number of rows, real and imputed.
     """
@@ -53,11 +53,11 @@ class Mechanism(ABC):
 
     nodes: tuple[str, ...]
     needs_ghosts: bool = False
-    moves_in_small_blocks: bool = False  # a refit starts at the last one, and should stay near it
+    moves_in_small_blocks: bool = False  # a refit starts at the last fit, and should stay near it
 
     @property
     def traits(self) -> Traits:
-        """What it declares about itself."""
+        """What the mechanism declares about itself."""
         return Traits()
 
     @abstractmethod
@@ -73,7 +73,7 @@ class Mechanism(ABC):
         """Fit every draw again."""
 
     def impute(self, models: Any, node: str, rows: Array, streams: Streams) -> Array:
-        """Values of a node to learn from, shape (n_draws, n_rows)."""
+        """Imputed values of a node for learning, shape (n_draws, n_rows)."""
         noise = np.stack([rng.standard_normal(rows.shape[1]) for rng in streams])
         return self.sample(models, node, rows, noise)
 
@@ -81,22 +81,22 @@ class Mechanism(ABC):
     def sample(self, models: Any, node: str, rows: Array, noise: Array) -> Array:
         """Values of a node, shape (n_draws, n_rows), from standard normal noise of that shape.
 
-        `rows` has shape (n_draws, n_rows, n_nodes), with the parents filled in. The same noise
-        gives draws that differ only by what they learned.
+        `rows` has shape (n_draws, n_rows, n_nodes), with the parents filled in. With the
+        same noise, draws differ only in what they learned.
         """
 
     @abstractmethod
     def noise_of(self, models: Any, node: str, rows: Array, rng: Rng) -> Array:
-        """Noise that gives the values that rows have: the inverse of `sample`."""
+        """Noise that leads to the values of the rows: the inverse of `sample`."""
 
     def finish(self, models: Any) -> Any:
-        """What is kept of the draws."""
+        """The part of the draws to keep."""
         return models
 
     def for_method(self, method: str) -> Self:
-        """The mechanism as a method that needs draws of a prior takes it."""
+        """The mechanism in the form for methods that need draws of a prior."""
         raise TypeError(
-            f"method {method!r} needs draws of a prior, which {type(self).__name__} has not: use "
+            f"method {method!r} needs draws of a prior, which {type(self).__name__} lacks: use "
             "nearbayes.causal.DiffusionSCM, or another method."
         )
 
@@ -117,8 +117,8 @@ class LearnedMechanism(Mechanism):
     real : Data, optional
         The real rows, once they are known.
     spreads : bool
-        Whether integers are learned from as numbers that round to them. Not so where the algorithm
-        has a distribution of counts.
+        Whether integers are replaced for learning by numbers that round to them; not if the
+        algorithm has a distribution of counts.
     """
 
     node: Variable
@@ -179,7 +179,7 @@ class LearnedMechanism(Mechanism):
         return self.algorithm.refit(data, new, models, streams)
 
     def impute(self, models: Any, node: str, rows: Array, streams: Streams) -> Array:
-        """Outcomes as the algorithm imputes them."""
+        """Outcomes imputed by the algorithm."""
         x = [Rows.every(self._table(each)) for each in rows]
         drawn = self.algorithm.sample(models, x, streams)
         return self._whole(np.stack([self._values(np.asarray(each)) for each in drawn]))
@@ -197,7 +197,7 @@ class LearnedMechanism(Mechanism):
         return np.stack([noise_at(known, each, share, width) for known, each in pairs])
 
     def finish(self, models: Any) -> Any:
-        """What the algorithm keeps."""
+        """The part that the algorithm keeps."""
         return self.algorithm.finish(models)
 
     def _predictives(self, models: Any, rows: Array) -> list[Any]:
@@ -208,7 +208,7 @@ class LearnedMechanism(Mechanism):
         return found
 
     def _whole(self, values: Array) -> Array:
-        """Integers stay integers, within what the data have."""
+        """Integers stay integers, within the range of the data."""
         return self.node.whole(values) if self.node.kind == "integer" else values
 
     def _table(self, rows: Array) -> Array:
@@ -224,7 +224,7 @@ class LearnedMechanism(Mechanism):
             return y.astype(np.intp)
         return self.node.spread(y) if self.spreads else y
 
-    # Networks hold statistics of outcomes in the place of outcomes.
+    # Networks store statistics of outcomes instead of outcomes.
 
     def _prepared(self, rows: Array) -> Data:
         return replace(self._data(rows), y=self._statistics(rows))

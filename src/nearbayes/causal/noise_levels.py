@@ -1,7 +1,7 @@
 """Noise levels: outcomes as functions of standard normal noise, and back.
 
-Given the noise, an outcome depends on the parents alone, so that draws and interventions can be
-compared under the same noise.
+Given the noise, an outcome depends only on the parents, so draws and interventions can be compared
+under the same noise.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ __all__ = ["noise_at", "outcome_at"]
 
 Array = NDArray[np.float64]
 BISECTIONS = 60
-FAR = 40.0  # standard deviations in which quantiles are looked for
+FAR = 40.0  # quantiles are searched within this many standard deviations
 
 
 def outcome_at(predictive: Any, noise: Array) -> Array:
-    """Outcome of each row whose noise is given, shape (n_rows,).
+    """Outcome of each row, given its noise, shape (n_rows,).
 
     Examples
     --------
@@ -46,9 +46,9 @@ def outcome_at(predictive: Any, noise: Array) -> Array:
 
 
 def noise_at(predictive: Any, outcome: Array, share: Array, width: float = 0.0) -> Array:
-    """Noise that gives these outcomes; where a range does, at this share of it, from 0 to 1.
+    """Noise that leads to these outcomes; if a range does, at this share of it, from 0 to 1.
 
-    Outcomes that were rounded come from a range of this width around them.
+    Rounded outcomes have a range of this width around them.
     """
     if isinstance(predictive, CategoricalPredictive):
         edges = np.pad(np.cumsum(predictive.probabilities, axis=1), ((0, 0), (1, 0)))
@@ -90,7 +90,7 @@ def _quantiles(predictive: Empirical) -> tuple[Array, Array]:
 
 
 def _lines(at: Array, x: Array, y: Array) -> Array:
-    """Linear interpolation, and the first and last line beyond the ends."""
+    """Linear interpolation, extended beyond the ends by the first and last line."""
     inside = np.interp(at, x, y)
     first, last = ((y[k + 1] - y[k]) / (x[k + 1] - x[k]) for k in (0, len(x) - 2))
     below, above = np.minimum(at - x[0], 0), np.maximum(at - x[-1], 0)

@@ -23,7 +23,7 @@ from nearbayes.learners.smooth_trees import SmoothTreesClassifier, SmoothTreesRe
 
 __all__ = ["SCM", "example"]
 
-CONTINUOUS = ("auto", "gaussian", "residual", "heteroscedastic")  # noise that is not of counts
+CONTINUOUS = ("auto", "gaussian", "residual", "heteroscedastic")  # noise that is not for counts
 
 
 class SCM(CausalModel):
@@ -37,9 +37,9 @@ class SCM(CausalModel):
         linear and logistic regression. A mapping has an estimator for some nodes, and "auto" for
         the others.
     noise : str or callable
-        What is around a regressor's prediction; see `PosteriorRegressor`.
+        Distribution around a regressor's prediction; see `PosteriorRegressor`.
     method, n_draws, n_refits, schedule, random_state, n_jobs, progress, executor, checkpoint
-        As in `DiffusionSCM`, with "anchored" and "ntkgp" for networks alone.
+        As in `DiffusionSCM`, with "anchored" and "ntkgp" only for networks.
 
     Examples
     --------
@@ -117,7 +117,7 @@ class SCM(CausalModel):
 
 
 def _usual(name: str | None, is_category: bool) -> Any:
-    """The estimator that a name stands for."""
+    """The estimator with this name."""
     known = {
         "auto": (SmoothTreesRegressor, SmoothTreesClassifier),
         "linear": (LinearRegression, LogisticRegression),
@@ -128,7 +128,7 @@ def _usual(name: str | None, is_category: bool) -> Any:
 
 
 def example() -> tuple[GraphAlgorithm, Data]:
-    """A graph with linear models and data for it, for the tests that hold for every family."""
+    """A graph with linear models and data for it, for the tests of every family."""
     rng = np.random.default_rng(0)
     x = rng.normal(size=60)
     data = {"x": x, "yes": x + rng.normal(size=60) > 0, "y": x + rng.normal(size=60)}

@@ -1,7 +1,7 @@
 """Variables: columns of the data as nodes of a graph, and their values as numbers.
 
-Rows are arrays of shape (n_rows, n_nodes) in the order of the graph's nodes. Categories are held as
-codes 0, 1, ....
+Rows are arrays of shape (n_rows, n_nodes) in the order of the graph's nodes. Categories are stored
+as codes 0, 1, ....
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from nearbayes.causal.graph import CausalGraph
 __all__ = ["Kind", "Variable", "frame_of", "read_rows", "variables_of"]
 
 Array = NDArray[np.float64]
-GOLDEN = (5**0.5 - 1) / 2  # multiples of it, modulo 1, are evenly spread whatever their number
+GOLDEN = (5**0.5 - 1) / 2  # multiples of it, modulo 1, are evenly spread for any number of them
 Kind = Literal["number", "integer", "category"]
 NUMBERS: tuple[type, ...] = (Real, Decimal)
 
@@ -36,13 +36,13 @@ class Variable:
     name : str
     kind : "number", "integer" or "category"
     categories : tuple
-        Values that codes stand for; empty for numbers.
+        Values of the codes; empty for numbers.
     mean, sd : float
         Of the real rows, to standardise numbers.
     low, high : float
         Smallest and largest value of the real rows.
     dtype : object
-        Type of the column, so that results have it too.
+        Type of the column, which results also have.
 
     Examples
     --------
@@ -62,11 +62,11 @@ class Variable:
 
     @property
     def width(self) -> int:
-        """Columns that a network gets for it as a parent."""
+        """Number of network inputs for this column as a parent."""
         return max(1, len(self.categories))
 
     def codes(self, values: ArrayLike, what: str) -> Array:
-        """Values as numbers; refuse those that are none of the categories, or no numbers."""
+        """Values as numbers; reject unknown categories and values that are not numbers."""
         if self.kind != "category":
             try:
                 found = np.asarray(values, dtype=np.float64)
@@ -101,14 +101,14 @@ class Variable:
         return self.whole(found) if self.kind == "integer" else found
 
     def whole(self, values: Array) -> Array:
-        """The nearest integers that the data could have had."""
+        """The nearest integers in the range of the data."""
         return np.asarray(np.clip(np.rint(values), self.low, self.high))
 
     def spread(self, codes: Array) -> Array:
-        """Numbers to learn from: integers spread evenly over the numbers that round to them.
+        """Numbers for learning: integers spread evenly over the numbers that round to them.
 
-        What is learned from them then gives back the integers, with the right mean, when it is
-        rounded. The spread goes by the place of a row, so that it adds no randomness of its own.
+        Rounded samples of a model learned from them are then integers with the right mean. The
+        spread depends on the position of a row, so it adds no randomness.
         """
         if self.kind != "integer":
             return codes
@@ -116,26 +116,26 @@ class Variable:
         return np.asarray(codes + share - 0.5)
 
     def inputs(self, codes: Array) -> Array:
-        """What a network gets for it as a parent, shape (..., width)."""
+        """Network inputs for this column as a parent, shape (..., width)."""
         if self.kind == "category":
             return np.eye(self.width)[codes.astype(np.intp)]
         return self.standard(codes)[..., None]
 
     def restored(self, codes: Array) -> NDArray[Any]:
-        """Values as the user knows them."""
+        """Values in the user's form."""
         if self.kind == "category":
             return np.asarray(self.categories)[codes.astype(np.intp)]
         return _as_integers(np.rint(codes), self.dtype) if self.kind == "integer" else codes
 
     def changeable(self, codes: Array) -> NDArray[Any]:
-        """Values for a function of the user: a copy, and integers with room to grow."""
+        """Values for a user's function: a copy, with integers in a wide type."""
         values = self.restored(codes)
         small = self.kind == "integer" and values.dtype.kind in "iu"
         return np.array(values, dtype=np.int64 if small else None)
 
 
 def _as_integers(whole: Array, dtype: Any) -> NDArray[Any]:
-    """Whole numbers in the type of their column, or in a wider one if they do not fit in it."""
+    """Whole numbers in the type of their column, or in a wider type if needed."""
     for kind in (dtype, np.int64):
         limits = np.iinfo(kind)
         if not whole.size or (limits.min <= whole.min() and whole.max() < float(limits.max) + 1):
@@ -144,7 +144,7 @@ def _as_integers(whole: Array, dtype: Any) -> NDArray[Any]:
 
 
 def variables_of(frame: Any, graph: CausalGraph) -> dict[str, Variable]:
-    """Read what kind of column every node is, and its units.
+    """Determine the kind of column of every node, and its units.
 
     Parameters
     ----------
@@ -221,7 +221,7 @@ def _columns(frame: Any, graph: CausalGraph, what: str) -> dict[str, NDArray[Any
 
 
 def _values(series: Any) -> NDArray[Any]:
-    """Values of a column; categories, text and yes or no are objects, whatever they hold."""
+    """Values of a column; categories, text and booleans become objects."""
     if isinstance(series.dtype, nw.Categorical | nw.Enum | nw.String | nw.Boolean):
         return np.array(series.to_list(), dtype=object)
     if isinstance(series.dtype, nw.Object | nw.Decimal):
@@ -230,7 +230,7 @@ def _values(series: Any) -> NDArray[Any]:
 
 
 def _numbers_if_all(values: NDArray[Any]) -> NDArray[Any]:
-    """Objects as numbers if they all are, as the decimals of a data base are."""
+    """Objects as numbers if they all are numbers, such as the decimals of a database."""
     if values.dtype != object:
         return values
     flat: list[Any] = values.ravel().tolist()
@@ -244,16 +244,16 @@ def _variable(name: str, values: NDArray[Any]) -> Variable:
         return _number(name, values)
     if values.dtype.kind not in "bOUS":
         raise TypeError(
-            f"data has the type {values.dtype} in {name!r}: make numbers or text of it."
+            f"data has the type {values.dtype} in {name!r}: convert it to numbers or text."
         )
     if any(_is_missing(each) for each in values):
         raise ValueError(
-            f"data has missing values in {name!r}: drop those rows, or give missing a name."
+            f"data has missing values in {name!r}: drop those rows, or give missing values a name."
         )
     seen = {each.item() if hasattr(each, "item") else each for each in values}
     if len({type(each) for each in seen}) > 1:
         raise TypeError(
-            f"data has values of different types in {name!r}: make text of all of them."
+            f"data has values of different types in {name!r}: convert all of them to text."
         )
     categories = tuple(sorted(seen))
     if len(categories) == 1:
@@ -285,6 +285,6 @@ def _number(name: str, values: NDArray[Any]) -> Variable:
 
 def _constant(name: str) -> str:
     return (
-        f"data has one value alone in {name!r}: a constant is no cause and no effect, so leave it "
+        f"data has only one value in {name!r}: a constant is neither cause nor effect, so leave it "
         "out of the graph."
     )

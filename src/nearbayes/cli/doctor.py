@@ -1,6 +1,6 @@
 """Doctor: what is installed, what the machine has, and whether all of it works, in seconds.
 
-It needs nothing but the core of nearbayes: whoever lacks an extra must be told so by it.
+It needs only the core of nearbayes, because it reports missing extras.
 """
 
 from __future__ import annotations
@@ -133,13 +133,13 @@ def _tested(what: str, test: Callable[[], None]) -> Found:
     try:
         test()
         result = WORKS
-    except Exception as error:  # whatever a broken installation does
+    except Exception as error:  # for any error of a broken installation
         result = " ".join(f"{type(error).__name__}: {error}".split())[:200]
     return {"what": what, "result": result, "seconds": round(time.perf_counter() - started, 1)}
 
 
 def _tests() -> Iterator[tuple[str, Callable[[], None]]]:
-    """What is tested: the core, and each library that is installed."""
+    """Tests: the core, and each installed library."""
     yield "posterior of a coin is the exact one", _coin
     yield "classifier, in this process and in two", _processes
     if _version("skops"):

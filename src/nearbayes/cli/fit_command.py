@@ -86,6 +86,7 @@ def fit(
             "n_refits": model.n_refits,
             "stopped": stopped,
             "seconds": seconds,
+            "held_out": words.removeprefix("held out: "),
             **_source(frame),
         }
         made = ModelFile(model, schema, settings, held_out, bagging, diagnosis)

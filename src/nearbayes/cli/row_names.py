@@ -48,6 +48,7 @@ def facts_of(made: ModelFile, frame: pd.DataFrame | None) -> dict[str, str]:
         "Data file": made.settings.get("file"),
         "Data file of this report": None if frame is None else frame.attrs.get("file"),
         "Fitted on": made.settings.get("date"),
+        "Rows held out of the fit": made.settings.get("held_out"),
         "Target": "; ".join(filter(None, (schema.target, schema.target_words, schema.note))),
         "Columns left out": "; ".join(left_out) or "none",
     }

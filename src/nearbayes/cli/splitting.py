@@ -38,7 +38,7 @@ def split_rows(
         return rows, None, ""
     column = schema.split_column
     if column is None:
-        held, words = _at_random(rows, schema, share, seed), ""
+        held, words = _at_random(rows, schema, share, seed)
     elif column.split == "time":
         held, words = _latest(rows[column.name], column, share)
     else:
@@ -47,7 +47,7 @@ def split_rows(
     return rows[~held], rows[held], words
 
 
-def _at_random(rows: pd.DataFrame, schema: Schema, share: float, seed: int) -> Mask:
+def _at_random(rows: pd.DataFrame, schema: Schema, share: float, seed: int) -> tuple[Mask, str]:
     try:
         _, chosen = train_test_split(
             np.arange(len(rows)),
@@ -60,7 +60,9 @@ def _at_random(rows: pd.DataFrame, schema: Schema, share: float, seed: int) -> M
             f"--holdout {share} of {len(rows)} rows leaves too few rows on one side: "
             "choose another share, or 0 to hold out none."
         ) from error
-    return np.isin(np.arange(len(rows)), chosen)
+    alike = ", with the same share of every class" if schema.classes else ""
+    words = f"held out: {len(chosen)} rows, chosen at random{alike}"
+    return np.isin(np.arange(len(rows)), chosen), words
 
 
 def _latest(cells: pd.Series, column: Column, share: float) -> tuple[Mask, str]:

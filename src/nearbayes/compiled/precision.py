@@ -23,7 +23,7 @@ def compiled(function: Callable[..., Any], **options: Any) -> Callable[..., Any]
     """Compile a function, once per shape of its arguments.
 
     Functions should map over draws with `jax.lax.map`, not `jax.vmap`: a draw is then the same, to
-    the last bit, whatever the number of draws.
+    the last bit, for any number of draws.
     """
     return jax.jit(function, compiler_options=OPTIONS, **options)
 

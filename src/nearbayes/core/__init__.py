@@ -1,1 +1,1 @@
-"""The paper's Algorithm 1: data, schedule, engine, posterior. Knows protocols, never a model."""
+"""The paper's Algorithm 1: data, schedule, engine, posterior. Knows protocols, not models."""

@@ -1,8 +1,8 @@
 """Data: real and imputed observations, kept as counts where inputs repeat.
 
-With urn inputs the imputed x are old rows, so real + imputed data is the table of n real rows with
-counts, however far the horizon. An algorithm whose traits declare `counts` is given that short
-form; every other algorithm is given the plain repeated rows. Both are read the same way:
+With urn inputs the imputed x are old rows, so real and imputed data together are the table of n
+real rows with counts, for any horizon. An algorithm whose traits declare `counts` gets this short
+form; every other algorithm gets the plain repeated rows. Both are read in the same way:
 ``data.x``, ``data.y`` and ``data.count``.
 """
 
@@ -36,7 +36,7 @@ __all__ = [
 Counts = Literal[False, "labels", "means"]
 Item = TypeVar("Item")
 PIECE = 50_000  # rows of a table that are copied at a time
-MANY = 4_000  # numbers, of which the sum of squares is looked at first
+MANY = 4_000  # with more numbers, the sum of squares is checked first
 
 
 @dataclass(frozen=True)
@@ -56,7 +56,7 @@ class Repeated(Sequence[Item], Generic[Item]):
         return self.times
 
     def __getitem__(self, place: Any) -> Any:
-        if place == 0 < self.times:  # the place that is asked for at every step
+        if place == 0 < self.times:  # the place that every step asks for
             return self.item
         chosen = range(self.times)[place]
         return self.item if isinstance(chosen, int) else Repeated(self.item, len(chosen))
@@ -106,7 +106,7 @@ class Rows:
 
     @classmethod
     def without_inputs(cls, size: int) -> Rows:
-        """No inputs at all: only how many observations are asked for."""
+        """No inputs: only the number of observations."""
         return cls(None, None, None, size)
 
     def __len__(self) -> int:
@@ -129,7 +129,7 @@ class Rows:
         return self.table if self.index is None else take(self.table, self.index)
 
     def pieces(self) -> Iterator[Rows]:
-        """The same rows, part by part where there are many, so that few are copied at a time.
+        """The same rows, in parts if there are many, so that few are copied at a time.
 
         Examples
         --------
@@ -258,7 +258,7 @@ class Data:
     count : array of shape (n_observations,) or None
         How often each observation counts (a sample weight: 2 means twice); None: once.
     real : Data or None
-        The real observations this grew from; None if all are real.
+        The real observations that these data extend; None if all are real.
 
     Examples
     --------
@@ -279,14 +279,14 @@ class Data:
 
     @classmethod
     def of(cls, x: Any, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None) -> Data:
-        """Make data of inputs and outcomes, or of observations alone, and check them.
+        """Make data from inputs and outcomes, or from observations alone, and check them.
 
         Parameters
         ----------
         x : table of shape (n_rows, n_columns), or array of observations if `y` is None
         y : array of shape (n_rows,) or (n_rows, n_outputs), optional
         sample_weight : array of shape (n_rows,), optional
-            Counts of rows: weight 2 is the row twice, weight 0 is no row.
+            Counts of rows: weight 2 means that the row occurs twice, weight 0 that it is absent.
         """
         table = None if y is None else as_table(x)
         outcomes = np.asarray(x if y is None else y)
@@ -302,7 +302,7 @@ class Data:
             got = f"n_samples={rows}" if rows < 2 else f"weights that sum to {count.sum():.3g}"  # type: ignore[union-attr]
             raise ValueError(
                 f"a posterior needs at least 2 rows, got {got}: add rows, or scale sample_weight "
-                "so that it counts rows (weight 2 is the row twice)."
+                "so that it counts rows (weight 2 means the row twice)."
             )
         if count is not None and (count == 0).any():
             return cls(table, None, outcomes, count).select(np.flatnonzero(count))
@@ -338,15 +338,15 @@ class Data:
         return _tally(self.positions, self.counts, n_rows(self.table))
 
     def rows(self) -> Rows:
-        """Input rows of the observations, or their number where there are no inputs."""
+        """Input rows of the observations, or their number if there are no inputs."""
         if self.table is None:
             return Rows.without_inputs(len(self.y))
         return Rows(self.table, self.positions, None, len(self.y))
 
     def select(self, index: NDArray[np.intp]) -> Data:
-        """Keep some observations, as real ones, with a table of their own.
+        """Keep some observations, as real ones, with their own table.
 
-        A table that is mapped from a file may be larger than memory, and is shared.
+        A table that is mapped from a file may be larger than memory, so it is shared.
         """
         count = None if self.count is None else self.count[index]
         if is_mapped(self.table):
@@ -387,17 +387,17 @@ class Data:
         return imputed.merge(counts) if counts and table is not None else imputed
 
     def _with_inputs(self, x: Rows) -> tuple[Table | None, NDArray[np.intp] | None]:
-        """The table with new input rows, and where in it those of a block are."""
-        if self.table is None or x.table is self.table:  # old rows, as urn and pool give them
+        """The table with new input rows, and the positions of a block's rows in it."""
+        if self.table is None or x.table is self.table:  # old rows, as from an urn or a pool
             return self.table, None if self.table is None else x.positions
         return stack([self.table, x.values]), n_rows(self.table) + np.arange(x.size)
 
     def merge(self, counts: Literal["labels", "means"]) -> Data:
-        """Merge observations that an algorithm need not tell apart (see `extend`)."""
+        """Merge observations that an algorithm need not distinguish (see `extend`)."""
         return self._merged_with(self.y[:0], np.empty(0, dtype=np.intp), counts)
 
     def _merged_with(self, y: NDArray[Any], index: Any, counts: Literal["labels", "means"]) -> Data:
-        """Merge these observations with others, each of count 1, without putting them together."""
+        """Merge these observations with others, each of count 1, without concatenating them."""
         if counts == "labels":
             n_labels = int(max(self.y.max(), y.max(initial=0))) + 1
             size = n_rows(self.table) * n_labels
@@ -426,7 +426,7 @@ class Data:
         return counted if counts else counted.repeat()
 
     def repeat(self) -> Data:
-        """Write counts out as repeated rows; they must be whole numbers."""
+        """Convert counts to repeated rows; they must be whole numbers."""
         times = self.counts.astype(np.intp)
         if not np.array_equal(times, self.counts):
             raise ValueError(
@@ -438,13 +438,13 @@ class Data:
 
 
 def parts_of(data: Data) -> list[Any]:
-    """The data and what they hold, which data that grew from them hold, too."""
+    """The data and their arrays, which data extended from them share."""
     parts = [data, data.table, data.index, data.y, data.count]
     return [each for each in parts if each is not None]
 
 
 def as_data(data: Any) -> Data:
-    """Take `Data`, a pair (X, y), or an array of observations.
+    """Convert `Data`, a pair (X, y) or an array of observations to `Data`.
 
     Examples
     --------
@@ -461,12 +461,12 @@ def as_data(data: Any) -> Data:
 
 
 def finite(y: NDArray[Any]) -> bool:
-    """Tell whether no outcome is NaN or infinite."""
+    """Whether no outcome is NaN or infinite."""
     if y.dtype.kind != "f":
         return True
     if y.size > MANY:
         flat = y.ravel()
-        if math.isfinite(np.dot(flat, flat)):  # faster than looking at each, and mostly enough
+        if math.isfinite(np.dot(flat, flat)):  # faster than checking each, and usually enough
             return True
     return bool(np.isfinite(y).all())
 

@@ -1,7 +1,7 @@
-"""Engine: the paper's Algorithm 1. Knows the protocols, never a model.
+"""Engine: the paper's Algorithm 1. Knows the protocols, not the models.
 
-`advance` is the loop: a chunk of draws goes along its path. `draw` makes as many chunks as are
-asked for, in any executor, and gathers the posterior. Methods are paths through that loop.
+`advance` is the loop: it takes a chunk of draws along its path. `draw` makes as many chunks as
+needed, in any executor, and collects the posterior. Methods are paths through that loop.
 """
 
 from __future__ import annotations
@@ -43,9 +43,9 @@ from nearbayes.telling import warn
 __all__ = ["DrawWarning", "Look", "advance", "draw", "refit_work"]
 
 Observer = Callable[[State], None]
-# at the draws in some places: what is noted of each, by its place
+# takes draws in some places: what is recorded of each, by its place
 Look = Callable[[ChunkAlgorithm, State, Sequence[int]], Mapping[int, Any]]
-ROWS_TRIED = 8  # that a final model is sampled at before it counts as a draw
+ROWS_TRIED = 8  # rows at which a final model is sampled before it counts as a draw
 
 
 class DrawWarning(UserWarning):
@@ -67,11 +67,11 @@ def advance(
     algorithm : ChunkAlgorithm
     path : Path
     state : State
-        After the start, or any later one: the path goes on from there.
+        After the start, or any later one: the path continues from there.
     observe, save : callable, optional
-        Called with the state at hand, and with that after every step.
+        Called with the current state, and with the state after every step.
     on_error : "report" or "raise"
-        Go on without draws that fail, or raise the first error.
+        Continue without draws that fail, or raise the first error.
     """
     step = partial(path.step, algorithm)
     looks = [look for look in (observe, save) if look is not None]
@@ -90,7 +90,7 @@ def _show(state: State, looks: list[Observer]) -> None:
 
 
 def _note_failures(before: State, after: State, where: str, on_error: OnError) -> None:
-    """Say in the errors where they were raised; raise the first if that is asked for."""
+    """Add to the errors where they were raised; raise the first if requested."""
     new = {place: after.failed[place] for place in after.failed if place not in before.failed}
     for error in {id(error): error for error in new.values()}.values():
         if where:
@@ -105,7 +105,7 @@ def _note_failures(before: State, after: State, where: str, on_error: OnError) -
 def draw(
     algorithm: Any, data: Data, path: Path, run: Run, look: Look | None = None
 ) -> tuple[Posterior, list[list[Any]]]:
-    """Make independent draws along a path and gather them (Algorithm 1, step 3).
+    """Make independent draws along a path and collect them (Algorithm 1, step 3).
 
     Parameters
     ----------
@@ -114,19 +114,19 @@ def draw(
     path : Path
     run : Run
     look : callable, optional
-        ``look(algorithm, state, places)`` gives what is noted of draws in `places`, by place; it is
-        called with every state.
+        ``look(algorithm, state, places)`` returns what is recorded of draws in `places`, by place;
+        it is called with every state.
 
     Returns
     -------
     posterior : Posterior
     seen : list
-        What `look` gave, one list per draw.
+        The results of `look`, one list per draw.
     """
     seeds, chunks = run.seeds, as_chunks(algorithm)
     run.check_resumable(method=path.method, seed=seeds.entropy, n=data.n)
     parts = {} if run.checkpoint is None else _decisive(chunks, data, path, run, seeds, look)
-    # after the first Ctrl-C, further ones must not lose what is being put together
+    # after the first Ctrl-C, further ones must not lose the result being built
     with stoppable(), opened(run.checkpoint, parts, _file_of) as kept:
         return _drawn(chunks, data, path, run, seeds, look, kept)
 
@@ -134,7 +134,7 @@ def draw(
 def _decisive(
     chunks: ChunkAlgorithm, data: Data, path: Path, run: Run, seeds: Seeds, look: Look | None
 ) -> dict[str, Any]:
-    """All that decides what the draws are: what a checkpoint must agree with."""
+    """Everything that determines the draws, and that a checkpoint must match."""
     return {
         "data": digest(data),
         "algorithm": digest(chunks),
@@ -149,7 +149,7 @@ def _decisive(
 
 
 def _file_of(task: _Task) -> str:
-    """Name of the file of a chunk: its number, and the places in it of its draws."""
+    """Name of the file of a chunk: its number, and the places of its draws."""
     places = "all" if len(task.places) == task.places[-1] + 1 else digest(task.places)[:8]
     return f"chunk-{task.chunk:06d}-{task.places[-1] + 1}-{places}"
 
@@ -166,7 +166,7 @@ def _drawn(
     started = time.perf_counter()
     begun = made_once(kept, "first", partial(_begun, chunks, data, seeds), parts_of(data))
     chunks, data, first, seconds, moves, repeats = begun
-    prepared = getattr(chunks, "algorithm", chunks)  # a plain one, as the user knows it
+    prepared = getattr(chunks, "algorithm", chunks)  # a plain one, as the user passed it
     chunks = as_chunks(prepared, run.predict_on)
     job = _Job(
         chunks,
@@ -204,7 +204,7 @@ def _drawn(
 
 
 class _Task(NamedTuple):
-    """A chunk to make: its number, and the places in it of the draws that are wanted."""
+    """A chunk to make: its number, and the places of the draws to keep."""
 
     chunk: int
     places: tuple[int, ...]
@@ -212,7 +212,7 @@ class _Task(NamedTuple):
 
 @dataclass(frozen=True)
 class _Job:
-    """What all chunks of a run share; `first` are the first fits of chunk 0, if none failed."""
+    """Shared by all chunks of a run; `first` are the first fits of chunk 0, if none failed."""
 
     algorithm: ChunkAlgorithm
     data: Data
@@ -222,10 +222,10 @@ class _Job:
     look: Look | None
     on_error: OnError
     states: SavedStates | None = None
-    watched: bool = False  # whether NumPy's global generator is, in the first chunk
+    watched: bool = False  # whether NumPy's global generator was used, in the first chunk
 
     def saved(self, task: _Task) -> SavedState | None:
-        """Where the state of a chunk is kept while it is made."""
+        """Where the state of an unfinished chunk is stored."""
         if self.states is None:
             return None
         return self.states.of(_file_of(task), [self.algorithm, *parts_of(self.data)])
@@ -242,10 +242,10 @@ class _Job:
 def _begun(
     chunks: ChunkAlgorithm, data: Data, seeds: Seeds
 ) -> tuple[ChunkAlgorithm, Data, State, float, bool, bool]:
-    """What all chunks start from: what is learned once, and the first fits of chunk 0.
+    """Common start of all chunks: what is learned once, and the first fits of chunk 0.
 
-    Beside it the seconds of the first fits, whether they moved NumPy's global generator, and
-    whether they give the same again.
+    Also the seconds of the first fits, whether they used NumPy's global generator, and whether
+    they can be reproduced.
     """
     watch = Watch()
     (chunks, data), _ = timed_on_one_thread(partial(chunks.prepare, data, seeds.shared()))
@@ -258,7 +258,7 @@ def _begun(
 
 @dataclass(frozen=True)
 class _Drawn:
-    """Draws that were made, their numbers, those that failed, and what was seen of each."""
+    """Finished draws, their numbers, those that failed, and what was recorded of each."""
 
     models: Models
     index: list[int]
@@ -268,7 +268,7 @@ class _Drawn:
 
 
 def _fit_of_first_chunk(algorithm: ChunkAlgorithm, data: Data, seeds: Seeds) -> State:
-    """First fits of chunk 0. If all fail, it is the data: the user gets the error as it is."""
+    """First fits of chunk 0. If all fail, the data are the cause: the user gets the plain error."""
 
     def fit(state: State) -> State:
         return state.moved(state.data, algorithm.fit(state.data, state.streams.at(0)), steps=0)
@@ -281,7 +281,7 @@ def _fit_of_first_chunk(algorithm: ChunkAlgorithm, data: Data, seeds: Seeds) -> 
 
 
 def _repeats(algorithm: ChunkAlgorithm, data: Data, seeds: Seeds, first: State) -> bool:
-    """Whether the first fits, made again with the same seeds, give the same outcomes."""
+    """Whether repeated first fits with the same seeds give the same outcomes."""
     return _same_outcomes(algorithm, first, _fit_of_first_chunk(algorithm, data, seeds))
 
 
@@ -294,10 +294,10 @@ def _same_outcomes(algorithm: ChunkAlgorithm, one: State, other: State) -> bool:
 
 
 def _before_fit(algorithm: ChunkAlgorithm, data: Data, seeds: Seeds, task: _Task) -> State:
-    """A whole chunk, as shapes must not depend on `n_draws`; copies follow the last wanted draw.
+    """A whole chunk, as shapes must not depend on `n_draws`; copies follow the last draw to keep.
 
-    Draws before that are made even if nobody wants them again: a draw may depend on how many random
-    numbers of the chunk's generator those before it have used.
+    Draws before that are made even if they are not needed: a draw may depend on how many random
+    numbers of the chunk's generator the earlier ones have used.
     """
     size, last = algorithm.traits.chunk, max(task.places)
     first = task.chunk * size
@@ -312,10 +312,10 @@ def _make_chunk(job: _Job, task: _Task) -> _Drawn:
     if earlier is not None:
         with suppress(Exception):
             state, seen = earlier
-            seen = seen[:-1]  # the last is seen again
+            seen = seen[:-1]  # the last state is observed again
             drawn = _drawn_of(job, task, _advanced(job, task, state, seen, saved), seen)
             if len(drawn.failed) == len(state.failed.keys() & set(task.places)):
-                return drawn  # else what was saved may be what fails: from the beginning
+                return drawn  # otherwise the saved state may be the cause: start again
     watch, seen = Watch(), []
     end = _from_the_start(job, task, seen, saved)
     drawn = _drawn_of(job, task, end, seen)
@@ -344,13 +344,13 @@ def _advanced(
 
 
 def _drawn_of(job: _Job, task: _Task, state: State, seen: list[Any]) -> _Drawn:
-    """What is kept of a chunk at the end of its path."""
+    """Results of a chunk at the end of its path."""
     first = task.chunk * job.algorithm.traits.chunk  # number of the draw in the first place
     final = surviving(partial(_finished, job.algorithm), state)
     _note_failures(state, final, "", job.on_error)
     kept = [place for place in task.places if place not in final.failed]
     failed = sorted(final.failed.keys() & set(task.places))
-    noted: set[int] = set().union(*seen)  # of few draws, where there are many
+    noted: set[int] = set().union(*seen)  # of a few draws, if there are many
     return _Drawn(
         chosen(final.models, kept),
         [first + place for place in kept],
@@ -370,7 +370,7 @@ def _note(
 
 
 def _finished(algorithm: ChunkAlgorithm, state: State) -> State:
-    """What is kept of final models; one that cannot be sampled from is no draw."""
+    """Finished final models; a model that cannot be sampled from is not a draw."""
     rows = Repeated(state.data[0].rows().head(ROWS_TRIED), len(state.streams))
     sampled(algorithm, state, rows, state.streams.at(state.step + 1))
     return state.moved(state.data, algorithm.finish(state.models), steps=0)
@@ -381,7 +381,7 @@ def _failed_draw(number: int, error: Exception) -> FailedDraw:
 
 
 def _made(job: _Job, run: Run, seconds_per_chunk: float, kept: Checkpoint | None) -> Gathered:
-    """Make the chunks that hold missing draws, wherever they run."""
+    """Make the chunks that contain missing draws, in any executor."""
     traits = job.algorithm.traits
     places: dict[int, list[int]] = {}
     for number in run.missing:
@@ -426,7 +426,7 @@ def _gathered(found: Gathered, chunk: int, run: Run) -> _Drawn:
 
 
 def _seconds_per_draw(found: Gathered, run: Run) -> float:
-    """Median time of a draw; that of the earlier part where no draw was left to be made."""
+    """Median time of a draw; that of the earlier part if no draw was missing."""
     times = [done.seconds / len(task.places) for task, done in found.done.items()]
     if times or run.resume is None:
         return statistics.median(times or [0.0])
@@ -434,7 +434,7 @@ def _seconds_per_draw(found: Gathered, run: Run) -> float:
 
 
 def refit_work(traits: Traits, n: float, path: Path) -> float:
-    """Cost of a path in first fits to n rows: a refit costs one on counts, else by its rows."""
+    """Cost of a path in first fits to n rows: a refit costs one with counts, else by its rows."""
     fits = 1.0 if traits.randomised or path.n_steps == 0 else 0.0
     if traits.counts or not traits.keeps_rows or not isinstance(path, Martingale):
         return fits + path.n_steps
@@ -442,7 +442,7 @@ def refit_work(traits: Traits, n: float, path: Path) -> float:
 
 
 class _WhereError(Exception):
-    """Where a draw failed, in another process: shown above the error that it is the cause of."""
+    """Where a draw failed, in another process: shown above the error it caused."""
 
     def __str__(self) -> str:
         return f"\n{self.args[0]}"

@@ -25,16 +25,16 @@ from nearbayes.tables.table import (
 __all__ = ["KDE", "Callable", "Pool", "Uniform", "Urn", "as_inputs"]
 
 Array = NDArray[np.float64]
-MOST_BALLS = 2_000_000  # that are drawn at a time
+MOST_BALLS = 2_000_000  # rows drawn at a time
 
 
 @dataclass(frozen=True)
 class Urn:
-    """Polya urn over past inputs, the paper's choice: each row drawn goes back with a copy.
+    """Polya urn over past inputs, the paper's choice: each drawn row is put back with a copy.
 
-    Drawing a block one by one from a Polya urn is the same as drawing probabilities from a
+    Drawing a block one by one from a Polya urn is equivalent to drawing probabilities from a
     Dirichlet distribution with the current counts, then the block from those probabilities
-    (de Finetti). Imputed inputs are old rows of any type, so data stays n rows with counts.
+    (de Finetti). Imputed inputs are old rows of any type, so data stay n rows with counts.
 
     Examples
     --------
@@ -56,8 +56,8 @@ class Urn:
     def sample_for_draws(self, data: Data, size: int, n_draws: int, rng: Rng) -> RowsOfDraws:
         """Draw `size` past input rows for each of many draws that have the same data.
 
-        Rows come one by one and in random order, for many draws at once: row i is an old one or a
-        copy of one of the i rows before it. This is faster than a Dirichlet distribution per draw.
+        Rows are drawn one by one in random order, for many draws at once: row i is an old row or
+        a copy of one of the i rows before it. A Dirichlet distribution per draw is slower.
         """
         counts, at_once = data.row_counts(), max(1, MOST_BALLS // (size + len(data.row_counts())))
         parts = [
@@ -80,7 +80,7 @@ def _one_by_one(counts: Array, size: int, n_draws: int, rng: Rng) -> NDArray[np.
 
 
 def _rows_of_balls(balls: Array, counts: Array, total: float) -> NDArray[np.intp]:
-    """Number of the row that a ball is: the old rows by their counts, then one ball per new row."""
+    """Row number of a ball: the old rows by their counts, then one ball per new row."""
     if (counts == 1).all():
         return balls.astype(np.intp)
     old = np.minimum(np.searchsorted(np.cumsum(counts), balls, side="right"), len(counts) - 1)
@@ -94,7 +94,7 @@ class Pool:
     Parameters
     ----------
     X : table of shape (n_pool, n_columns)
-        Same kind and columns as the training inputs.
+        The same kind and columns as the training inputs.
     """
 
     X: Table
@@ -105,7 +105,7 @@ class Pool:
         if n_rows(pool) == 0 or not same_kind(pool, data.table):
             raise ValueError(
                 f"Pool(X) must have rows, and the columns of the training X: got {describe(pool)} "
-                f"beside {describe(data.table)}."
+                f"for an X of {describe(data.table)}."
             )
         return data.with_unlabelled(pool)
 
@@ -139,7 +139,7 @@ class KDE:
     bandwidth: Literal["scott", "silverman"] | float = "scott"
 
     def prepare(self, data: Data) -> Data:
-        """Refuse columns that are not numbers, and bandwidths that are not rules."""
+        """Reject columns that are not numeric, and unknown bandwidth rules."""
         values = numeric_values(data.table, "inputs.KDE")
         self.factor(data.n, values.shape[1])
         return data
@@ -158,7 +158,7 @@ class KDE:
         )
 
     def sample(self, data: Data, size: int, rng: Rng) -> Rows:
-        """Draw `size` rows near real ones."""
+        """Draw `size` rows near the real ones."""
         real = data.real or data
         table = numeric_values(real.x, "inputs.KDE")
         chosen = table[rng.choice(len(table), size=size, p=real.counts / real.size)]
@@ -180,7 +180,7 @@ class Uniform:
     high: ArrayLike
 
     def prepare(self, data: Data) -> Data:
-        """Refuse empty boxes and columns that are not numbers."""
+        """Reject empty boxes and columns that are not numeric."""
         self._bounds(numeric_values(data.table, "inputs.Uniform").shape[1])
         return data
 
@@ -229,7 +229,7 @@ class Callable:
     function: Function[[int, Rng], Table]
 
     def prepare(self, data: Data) -> Data:
-        """Nothing to do before the function is called."""
+        """Nothing to do: the function is checked when it is called."""
         return data
 
     def sample(self, data: Data, size: int, rng: Rng) -> Rows:
@@ -244,7 +244,7 @@ class Callable:
 
 
 def as_inputs(inputs: Any) -> Inputs:
-    """Take an `Inputs` object, or the name "urn" or "kde".
+    """Convert "urn" or "kde" to an `Inputs` object; return other objects unchanged.
 
     Examples
     --------
@@ -268,7 +268,7 @@ def as_inputs(inputs: Any) -> Inputs:
 
 
 def _column_sd(table: NDArray[np.float64], weights: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Weighted standard deviation of each column; missing values count for nothing."""
+    """Weighted standard deviation of each column; missing values are ignored."""
     present = np.where(np.isnan(table), 0.0, weights[:, None])
     mass = np.maximum(present.sum(axis=0), np.finfo(float).tiny)
     filled = np.nan_to_num(table)

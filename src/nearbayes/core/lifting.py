@@ -1,6 +1,6 @@
-"""Lifting: a plain algorithm as one that advances chunks of draws, and draws kept as predictions.
+"""Lifting: run a plain algorithm on chunks of draws, or keep only the predictions of draws.
 
-The engine and the posterior see every algorithm through `as_chunks`.
+The engine and the posterior use every algorithm through `as_chunks`.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ __all__ = ["KeptPredictions", "as_chunks"]
 
 
 def as_chunks(algorithm: Any, kept_at: Table | TablePrint | None = None) -> ChunkAlgorithm:
-    """Take a chunk algorithm as it is and lift a plain one; refuse what is neither.
+    """Return a chunk algorithm unchanged, and lift a plain one; reject anything else.
 
     Parameters
     ----------
     algorithm : Algorithm or ChunkAlgorithm
     kept_at : table, optional
-        Keep nothing of a draw but its predictions at these rows.
+        Keep only the predictions of a draw at these rows.
     """
     if isinstance(algorithm, Algorithm):
         chunks: ChunkAlgorithm = _Lifted(algorithm)
@@ -37,7 +37,7 @@ def as_chunks(algorithm: Any, kept_at: Table | TablePrint | None = None) -> Chun
     else:
         raise TypeError(
             f"algorithm must be a nearbayes.Algorithm, got {algorithm!r}: wrap two functions with "
-            "nearbayes.algorithm(fit, sample), derive a class from nearbayes.Algorithm, or give an "
+            "nearbayes.algorithm(fit, sample), derive a class from nearbayes.Algorithm, or pass an "
             "estimator to PosteriorClassifier or PosteriorRegressor."
         )
     return chunks if kept_at is None else _Keeping(chunks, kept_at)
@@ -45,7 +45,7 @@ def as_chunks(algorithm: Any, kept_at: Table | TablePrint | None = None) -> Chun
 
 @dataclass(frozen=True)
 class _Lifted(ChunkAlgorithm):
-    """A plain algorithm: its draws are taken one after the other."""
+    """A plain algorithm: its draws are made one after another."""
 
     algorithm: Algorithm
 
@@ -90,7 +90,7 @@ class _Lifted(ChunkAlgorithm):
 
 @dataclass(frozen=True)
 class KeptPredictions:
-    """A draw's predictions at the rows of `predict_on`; the model itself is gone.
+    """A draw's predictions at the rows of `predict_on`; the model itself is not kept.
 
     Attributes
     ----------
@@ -98,7 +98,7 @@ class KeptPredictions:
     predictive : Predictive
         Distribution of y at each row.
     classes_ : array of shape (n_classes,), optional
-        Classes that the model had seen.
+        Classes in the training data of the model.
     """
 
     prediction: NDArray[np.float64]
@@ -108,7 +108,7 @@ class KeptPredictions:
 
 @dataclass(frozen=True)
 class _Keeping(ChunkAlgorithm):
-    """Any algorithm, of whose draws only the predictions at one table are kept."""
+    """Wraps any algorithm; keeps only the predictions of its draws at one table."""
 
     chunks: ChunkAlgorithm
     at: Table | TablePrint
@@ -139,7 +139,7 @@ class _Keeping(ChunkAlgorithm):
         return [each.predictive for each in self._kept(models, x)]
 
     def _kept(self, models: Models, x: Table) -> Models:
-        """Refuse rows other than those that predictions were kept for."""
+        """Reject rows other than those with kept predictions."""
         if not same_rows(x, self.at):
             raise ValueError(
                 f"X must be the table given as predict_on ({describe(self.at)}), as nothing but "

@@ -1,7 +1,7 @@
-"""Paths: how draws get from the data to the posterior. One method, one path through the loop.
+"""Paths: how draws get from the data to the posterior. Each method is a path through the loop.
 
-A path starts every draw of a chunk and then takes steps. The loop, failures, seeds and processes
-are the engine's. Section 4 of the paper compares these methods.
+A path starts every draw of a chunk and then takes steps. The engine handles the loop, failures,
+seeds and processes. Section 4 of the paper compares these methods.
 """
 
 from __future__ import annotations
@@ -26,18 +26,18 @@ __all__ = ["Bootstrap", "Ensemble", "Martingale", "ParametricBootstrap", "Path",
 
 FirstFits = Callable[[State], Models]
 Outcomes = Sequence[NDArray[Any]] | NDArray[Any]
-MANY = 64  # draws of a chunk, from which on inputs are sampled for all of them at once
+MANY = 64  # draws per chunk; with at least so many, inputs are sampled for all of them at once
 NOT_FINITE = "the model's predictions or samples contain NaN or infinity."
 
 
 class Path(ABC):
-    """A method: where draws start, and what one step is."""
+    """A method: how draws start, and what one step does."""
 
     method: str
     n_steps: int = 0
 
     def start(self, algorithm: ChunkAlgorithm, state: State, first: FirstFits) -> State:
-        """Begin with the first fits to the real rows, which ``first(state)`` gives."""
+        """Begin with the first fits to the real rows, returned by ``first(state)``."""
         return state.moved(state.data, first(state), steps=0)
 
     @abstractmethod
@@ -68,7 +68,7 @@ class Martingale(Path):
 
     @cached_property
     def imputed_by(self) -> tuple[int, ...]:
-        """Rows imputed in all by the end of each step."""
+        """Total number of imputed rows after each step."""
         return tuple(accumulate(self.blocks))
 
     def step(self, algorithm: ChunkAlgorithm, state: State) -> State:
@@ -95,7 +95,7 @@ class ParametricBootstrap(Path):
         traits, streams = algorithm.traits, state.streams.at(state.step + 1)
         size = round(state.data[0].n)
         new = imputed(algorithm, self.inputs, state, streams, size, size)
-        if not traits.keeps_rows:  # a refit to a block that is all there is
+        if not traits.keeps_rows:  # a refit to this block alone
             return state.moved(state.data, algorithm.refit(state.data, new, state.models, streams))
         pairs = zip(state.data, new, strict=True)
         data = [each.replaced_by(block, traits.counts) for each, block in pairs]
@@ -109,7 +109,7 @@ class Ensemble(Path):
     method: str = "ensemble"
 
     def step(self, algorithm: ChunkAlgorithm, state: State) -> State:
-        """There is none: the first fits are the draws."""
+        """No steps: the first fits are the draws."""
         return state
 
 
@@ -131,7 +131,7 @@ class Bootstrap(Path):
         return state.moved(data, algorithm.fit(data, streams), steps=0)
 
     def step(self, algorithm: ChunkAlgorithm, state: State) -> State:
-        """There is none: the fits to resampled rows are the draws."""
+        """No steps: the fits to resampled rows are the draws."""
         return state
 
 
@@ -145,7 +145,7 @@ def imputed(
 ) -> Blocks:
     """Impute a block for every draw: inputs, then outcomes (Algorithm 1, step 2a).
 
-    With it, `total` rows are real or imputed.
+    After it there are `total` rows, real and imputed.
     """
     x: Sequence[Rows]
     if inputs is None:
@@ -159,7 +159,7 @@ def imputed(
 
 
 def _all_at_once(algorithm: ChunkAlgorithm, inputs: Inputs, data: Sequence[Data]) -> bool:
-    """Whether the inputs of all draws come from one generator, as many have the same data."""
+    """Whether one generator draws the inputs of all draws, as many have the same data."""
     alike = isinstance(data, Repeated) and not algorithm.traits.keeps_rows
     return alike and len(data) >= MANY and type(inputs).sample is Urn.sample
 
@@ -167,7 +167,7 @@ def _all_at_once(algorithm: ChunkAlgorithm, inputs: Inputs, data: Sequence[Data]
 def sampled(
     algorithm: ChunkAlgorithm, state: State, x: Sequence[Rows], streams: Streams
 ) -> Outcomes:
-    """Sample outcomes; a draw with NaN or infinity among them has failed."""
+    """Sample outcomes; a draw with NaN or infinite outcomes has failed."""
     y = algorithm.sample(state.models, x, streams)
     if isinstance(y, np.ndarray) and finite(y):
         return y
@@ -175,13 +175,13 @@ def sampled(
     errors = {place: ValueError(NOT_FINITE) for place in bad if place not in state.failed}
     if errors:
         raise DrawsFailedError(errors)
-    if bad:  # in places of draws that have failed before, where any finite outcomes will do
+    if bad:  # in places of draws that failed before, any finite outcomes are enough
         return chosen(y, [state.alive[0] if k in bad else k for k in range(len(y))])  # type: ignore[no-any-return]
     return y
 
 
 def checked_inputs(inputs: Any, data: Data) -> tuple[Inputs | None, Data]:
-    """Inputs for data with X, none for data without; and the data as these inputs want it."""
+    """Inputs for data with X, none for data without; and the data prepared for these inputs."""
     if data.table is not None:
         sampler = as_inputs(inputs)
         return sampler, sampler.prepare(data)

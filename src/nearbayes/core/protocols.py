@@ -1,8 +1,8 @@
-"""The protocols: what the engine knows of an algorithm and of inputs, and nothing more.
+"""The protocols: all that the engine knows about algorithms and inputs.
 
-People write an `Algorithm`: three verbs for one draw. The engine knows only `ChunkAlgorithm`: the
-same verbs for a chunk of draws that advance together. `lifting.as_chunks` makes the second of the
-first. What an algorithm declares about itself is in its `Traits`.
+Users write an `Algorithm`: three methods for one draw. The engine knows only `ChunkAlgorithm`: the
+same methods for a chunk of draws that advance together. `lifting.as_chunks` converts the first to
+the second. What an algorithm declares about itself is in its `Traits`.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ __all__ = ["Algorithm", "ChunkAlgorithm", "DrawsFailedError", "Inputs", "Model",
 
 Rng = np.random.Generator
 Model = Any
-Models = Any  # of a chunk: a sequence, or an array with a draw axis, as the family likes
+Models = Any  # of a chunk: a sequence, or an array with a draw axis; each family chooses
 
 
 @dataclass(frozen=True)
@@ -36,34 +36,36 @@ class Traits:
     ----------
     counts : False, "labels" or "means"
         Which short form of repeated inputs `refit` takes (see `Data.extend`); False: none. Declare
-        it only if the fit is exactly that of the repeated rows.
+        it only if the fit equals that of the repeated rows exactly.
     randomised : bool
         Whether the first fit differs from draw to draw (network initialisation, samplers).
     chunk : int
-        Draws that advance together. A constant of the family: it decides shapes, and so bits.
+        Number of draws that advance together. Constant for the family, because shapes, and
+        therefore bits, depend on it.
     keeps_rows : bool
-        Whether `refit` needs the imputed rows of earlier blocks. False where models hold all that
+        Whether `refit` needs the imputed rows of earlier blocks. False if models hold all that
         is needed, so that memory does not grow with the horizon.
     growth : float
-        The time of a fit grows with this power of its rows; for the estimate of the cost.
+        The time of a fit grows with this power of its rows; used to estimate the cost.
     runs_in : "processes" or "threads"
-        Where several chunks run side by side. Compiled programs run in threads.
+        Where several chunks run in parallel. Compiled programs run in threads.
     link : "identity", "log" or "logit"
-        Scale on which predictions are spread for what the schedule leaves out.
+        Scale on which predictions are spread to correct for the truncated schedule.
     calibrate : bool
-        Whether the learner's bias is too large for intervals of the draws alone to cover, so that
-        they are calibrated by default.
+        Whether the learner's bias is too large for uncalibrated intervals to cover; they are then
+        calibrated by default.
     own_variance : bool
-        Whether the predictive variance of a draw already holds what the draw does not know.
+        Whether the predictive variance of a draw already includes the draw's own uncertainty.
     classes : array of shape (n_classes,), optional
-        Names of the last axis of predictions, where these are class probabilities.
+        Names of the last axis of predictions, if these are class probabilities.
     schedule : callable
-        ``schedule(n_refits)`` gives the default schedule; None leaves the number of refits open.
+        ``schedule(n_refits)`` returns the default schedule; with None it chooses the number of
+        refits.
     captured : callable
-        ``captured(n, blocks)`` is the share of the posterior variance that blocks reach; by default
-        that of one refit per block (App. C).
+        ``captured(n, blocks)`` is the share of the posterior variance that the blocks capture; by
+        default that of one refit per block (App. C).
     packages : tuple of str
-        Packages whose versions belong in the provenance.
+        Packages whose versions are recorded in the provenance.
     """
 
     counts: Counts = False
@@ -84,8 +86,8 @@ class Traits:
 class Algorithm(ABC):
     r"""Anything that can fit, refit and sample (the paper's :math:`A_0, A, p_\theta`).
 
-    One draw at a time. `fit` and `sample` must be written; `refit` fits again unless it is written,
-    and the other verbs are optional. Models are values: no verb changes the model, the data or the
+    One draw at a time. `fit` and `sample` are required; by default `refit` calls `fit`, and the
+    other methods are optional. Models are values: no method changes the model, the data or the
     algorithm it is given, and all randomness comes from `rng`. An algorithm runs in any executor,
     so it must pickle.
     """
@@ -102,7 +104,7 @@ class Algorithm(ABC):
     def refit(self, data: Data, new: Block, model: Model, rng: Rng) -> Model:
         r"""Fit again, :math:`\theta_{j+1} = A(D_{j+1}; \theta_j)` (step 2b).
 
-        `data` holds all observations, those of `new` included; `model` is there to start from.
+        `data` holds all observations, including those of `new`; the fit may start from `model`.
         """
         return self.fit(data, rng)
 
@@ -115,15 +117,15 @@ class Algorithm(ABC):
         return self, data
 
     def coded(self, data: Data) -> Data:
-        """Rows of the user as `fit` takes them, after `prepare` has learned how (class codes)."""
+        """Convert the user's rows to the form that `fit` takes (class codes), after `prepare`."""
         return data
 
     def finish(self, model: Model) -> Model:
-        """Give what is kept of a final model, in the process that made it."""
+        """Return the part of a final model to keep, in the process that made it."""
         return model
 
     def reveal(self, model: Model) -> Any:
-        """Give what the user knows of a model: the fitted estimator."""
+        """Return a model as the user knows it: the fitted estimator."""
         return model
 
     def predict(self, model: Model, x: Table) -> NDArray[np.float64]:
@@ -135,24 +137,24 @@ class Algorithm(ABC):
         _refuse(self, "predictive")
 
     def simulate(self, outcomes: Callable[[Table], NDArray[Any]], data: Data) -> tuple[Self, Data]:
-        """Real inputs with other outcomes, a function of the inputs, and how to fit them."""
+        """Return the algorithm and data with the real inputs and simulated ``outcomes(inputs)``."""
         return self, replace(data, y=outcomes(data.x))
 
     def for_method(self, method: str) -> Self:
-        """The algorithm as a method that needs draws of a prior takes it: "anchored", "ntkgp"."""
+        """The algorithm in the form for methods that need draws of a prior: "anchored", "ntkgp"."""
         raise TypeError(
-            f"method {method!r} needs draws of a prior, which {type(self).__name__} has not: use "
+            f"method {method!r} needs draws of a prior, which {type(self).__name__} lacks: use "
             "nearbayes.gp.RandomFeatureGP or a network of nearbayes.neural, or another method."
         )
 
 
 class ChunkAlgorithm(ABC):
-    """The same verbs for a chunk of draws: all that the engine knows of an algorithm.
+    """The same methods for a chunk of draws: all that the engine knows about an algorithm.
 
     Sequences have one item per draw, and arrays a leading draw axis; there are always
     ``traits.chunk`` draws. ``models[k]`` is draw k, and ``models[index]`` some of them, for a list
-    or an array. A verb that fails for some of its draws raises `DrawsFailedError`. Verbs may run in
-    several threads.
+    or an array. A method that fails for some of its draws raises `DrawsFailedError`. Methods may
+    run in several threads.
     """
 
     @property
@@ -175,7 +177,7 @@ class ChunkAlgorithm(ABC):
         """Impute a block for every draw, (n_draws, size, ...), or its sufficient statistics."""
 
     def fit_near(self, data: Sequence[Data], models: Models, streams: Streams) -> Models:
-        """First fits to data much like those of given models, where a search may start."""
+        """First fits to data similar to those of the given models, where a search may start."""
         return self.fit(data, streams)
 
     def prepare(self, data: Data, rng: Rng) -> tuple[Self, Data]:
@@ -183,15 +185,15 @@ class ChunkAlgorithm(ABC):
         return self, data
 
     def coded(self, data: Data) -> Data:
-        """Rows of the user as `fit` takes them, after `prepare` has learned how (class codes)."""
+        """Convert the user's rows to the form that `fit` takes (class codes), after `prepare`."""
         return data
 
     def finish(self, models: Models) -> Models:
-        """Give what is kept of final models, in the process that made them."""
+        """Return the parts of final models to keep, in the process that made them."""
         return models
 
     def reveal(self, model: Model) -> Any:
-        """Give what the user knows of one model."""
+        """Return one model as the user knows it."""
         return model
 
     def predict(self, models: Models, x: Table) -> NDArray[np.float64]:
@@ -203,13 +205,13 @@ class ChunkAlgorithm(ABC):
         _refuse(self, "predictive")
 
     def simulate(self, outcomes: Callable[[Table], NDArray[Any]], data: Data) -> tuple[Self, Data]:
-        """Real inputs with other outcomes, a function of the inputs, and how to fit them."""
+        """Return the algorithm and data with the real inputs and simulated ``outcomes(inputs)``."""
         return self, replace(data, y=outcomes(data.x))
 
     def for_method(self, method: str) -> Self:
-        """The algorithm as a method that needs draws of a prior takes it: "anchored", "ntkgp"."""
+        """The algorithm in the form for methods that need draws of a prior: "anchored", "ntkgp"."""
         raise TypeError(
-            f"method {method!r} needs draws of a prior, which {type(self).__name__} has not: use "
+            f"method {method!r} needs draws of a prior, which {type(self).__name__} lacks: use "
             "nearbayes.gp.RandomFeatureGP or a network of nearbayes.neural, or another method."
         )
 
@@ -217,7 +219,7 @@ class ChunkAlgorithm(ABC):
 class DrawsFailedError(Exception):
     """Some draws of a chunk failed: their errors, by place in the chunk.
 
-    The engine takes these draws out and repeats the step for the others.
+    The engine removes these draws and repeats the step for the others.
     """
 
     def __init__(self, errors: Mapping[int, Exception]) -> None:
@@ -230,7 +232,7 @@ class Inputs(Protocol):
     r"""Where imputed inputs :math:`\hat x` come from (Remark on supervised learning, section 2)."""
 
     def prepare(self, data: Data) -> Data:
-        """Check that these inputs suit the data; may add unlabelled rows to refer to."""
+        """Check that these inputs suit the data; may add unlabelled rows for blocks to refer to."""
 
     def sample(self, data: Data, size: int, rng: Rng) -> Rows:
         """Draw `size` input rows, given the real and imputed data so far."""
@@ -239,5 +241,5 @@ class Inputs(Protocol):
 def _refuse(algorithm: object, verb: str) -> NoReturn:
     raise TypeError(
         f"{type(algorithm).__name__} has no {verb}: use posterior.apply(function) on its draws, or "
-        f"write that verb."
+        f"implement that method."
     )

@@ -1,7 +1,7 @@
 """Run: how draws are made, apart from the method; a run may continue an earlier one.
 
-Draw k has its own seed, whatever else is drawn, so a run in two parts gives the same draws as one
-that was never stopped.
+Draw k has its own seed, independent of all other draws, so a run in two parts gives the same draws
+as an uninterrupted run.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ from nearbayes.tables.table import Table
 
 __all__ = ["Run"]
 
-LONGEST = 1e9  # seconds, some thirty years: clocks end not long after
+LONGEST = 1e9  # seconds, some thirty years: larger values overflow clocks
 
 
 def _check_limit(name: str, value: Any, unit: str, most: float) -> None:
-    """Refuse a limit that is no positive number of its unit."""
+    """Reject a limit that is not a positive number."""
     if value is not None and not (is_number(value) and 0 < value <= most):
         raise ValueError(f"{name} must be None or a positive number of {unit}, got {value!r}.")
 
@@ -41,31 +41,32 @@ class Run:
         Number of draws (the paper's K).
     random_state : None, int, numpy Generator, RandomState or SeedSequence
     n_jobs : int, optional
-        As in joblib; None honours ``joblib.parallel_config``.
+        As in joblib; None uses the setting of ``joblib.parallel_config``.
     executor : str or Dask client, optional
         Where draws are made: "serial", "threads", "processes", "dask", "ray", the address of a
-        Dask scheduler or a Dask client. None honours ``joblib.parallel_config``.
+        Dask scheduler or a Dask client. None uses the setting of ``joblib.parallel_config``.
     on_error : "report" or "raise"
         Report draws that fail and keep the others, or raise the first error.
     progress : bool, optional
         Show a progress bar; None shows it on a terminal.
     resume : Posterior, optional
-        What an earlier, interrupted or shorter run of the same gave: its draws are kept, and only
-        those that are missing are made.
+        The posterior of an earlier run with the same settings, interrupted or shorter: its draws
+        are kept, and only missing ones are made.
     predict_on : table, optional
-        Keep nothing of a draw but its predictions at these rows.
+        Keep only the predictions of a draw at these rows.
     checkpoint : path or str, optional
         A folder, or an address such as s3://bucket/prefix, where every finished chunk of draws is
-        kept. The same call, in another process, goes on from there. It holds pickles: as trusted
-        as the code that wrote it.
+        stored. The same call, in another process, continues from there. It contains pickles, so
+        trust it only as much as the code that wrote it.
     draw_timeout : float, optional
-        Seconds that a draw may take (times its number of draws, for a chunk). The worker of one
-        that takes longer is ended, and the draw counts as failed. Draws are then made in
-        processes, or on a cluster.
+        Time limit per draw in seconds (for a chunk, times its number of draws). If a draw takes
+        longer, its worker is stopped and the draw counts as failed. Draws then run in processes,
+        or on a cluster.
     draw_memory : float, optional
-        Bytes by which a worker may grow while it makes a draw (or a chunk of draws, or a simulated
-        data set), on Linux. One that takes more is ended, and the draw counts as failed, before the
-        machine runs out of memory. Draws are then made in processes, or on a cluster.
+        Memory limit in bytes: how much a worker may grow during a draw (or a chunk of draws, or a
+        simulated data set), on Linux. A worker that exceeds it is stopped and the draw counts as
+        failed, before the machine runs out of memory. Draws then run in processes, or on a
+        cluster.
     """
 
     n_draws: int = 50
@@ -89,13 +90,13 @@ class Run:
         _check_limit("draw_memory", self.draw_memory, "bytes", math.inf)
         if self.draw_memory is not None and not can_measure():
             raise ValueError(
-                "draw_memory needs a system that tells what a process holds (Linux), got "
+                "draw_memory needs a system that reports the memory of a process (Linux), got "
                 f"{self.draw_memory!r}: use draw_memory=None."
             )
 
     @property
     def seeds(self) -> Seeds:
-        """Seeds of the run, or those of its earlier part where none is given."""
+        """Seeds of the run, or those of its earlier part if none is given."""
         if self.random_state is None and self.resume is not None:
             return Seeds(self.resume.provenance.seed)
         if self.random_state is None and self.checkpoint is not None:
@@ -104,38 +105,38 @@ class Run:
         return Seeds(self.random_state)
 
     def executor_for(self, runs_in: Literal["processes", "threads"]) -> Executor:
-        """Where draws are made of an algorithm that prefers processes or threads."""
+        """The executor for an algorithm that prefers processes or threads."""
         return executor_of(self.executor, self.n_jobs, runs_in, self.limit is not None)
 
     @property
     def limit(self) -> Limit | None:
-        """What a draw may take, if there is a limit."""
+        """Limits of a draw, if there are any."""
         return limit_of(self.draw_timeout, self.draw_memory)
 
     @property
     def missing(self) -> list[int]:
-        """Numbers of the draws that are still to be made."""
+        """Numbers of the draws that are still missing."""
         done = set() if self.resume is None else set(self.resume.provenance.finished)
         return [number for number in range(self.n_draws) if number not in done]
 
     def check_resumable(self, **asked: Any) -> None:
-        """Refuse to resume what is not of the same run: `asked` are fields of its provenance."""
+        """Refuse to resume a different run: `asked` are fields of its provenance."""
         if self.resume is None:
             return
         if (self.predict_on is None) != (self.resume.kept_at is None):
             raise ValueError(
-                "resume must have what this run keeps of its draws, models or predictions at the "
-                "rows of predict_on: start anew with resume=None (warm_start=False)."
+                "resume must keep the same parts of its draws as this run, models or predictions "
+                "at the rows of predict_on: start again with resume=None (warm_start=False)."
             )
         for name, value in asked.items():
             was = getattr(self.resume.provenance, name)
             if was != value:
                 raise ValueError(
                     f"resume is a posterior with {name}={was!r}, but this run has {value!r}: "
-                    "resume with the same data and settings, or start anew with resume=None."
+                    "resume with the same data and settings, or start again with resume=None."
                 )
         if len(self.resume.provenance.finished) != len(self.resume):
             raise ValueError(
-                "resume does not know which draws it has, as after thinning: start anew with "
+                "resume does not know which draws it has, as after thinning: start again with "
                 "resume=None."
             )

@@ -1,4 +1,4 @@
-"""Schedules: how many rows to impute before each refit, and how much of the posterior it reaches.
+"""Schedules: how many rows to impute before each refit, and the share of the variance captured.
 
 App. C of the paper ("Choices of Δn and N"), generalised to unequal blocks.
 """
@@ -15,7 +15,7 @@ __all__ = ["Schedule", "captured", "inflation", "inflation_of", "usual_schedule"
 
 
 def captured(n: float, blocks: Sequence[int]) -> float:
-    r"""Share of the posterior variance that a truncated schedule reaches.
+    r"""Share of the posterior variance that a truncated schedule captures.
 
     With :math:`D_j` rows after block :math:`\Delta_j`, Algorithm 1 reaches the covariance
     :math:`\sum_j (\Delta_j / D_j^2) F^{-1}` (eq. alg1-cov, App. C) where the exact martingale
@@ -41,9 +41,9 @@ def captured(n: float, blocks: Sequence[int]) -> float:
 
 
 def inflation(n: float, blocks: Sequence[int]) -> float:
-    """Factor for standard deviations that makes up for truncation: ``captured ** -0.5`` (App. C).
+    """Factor for standard deviations that corrects for truncation: ``captured ** -0.5`` (App. C).
 
-    A schedule without refits has no spread to inflate and gives 1.
+    It is 1 for a schedule without refits, which has no spread to inflate.
 
     Examples
     --------
@@ -54,7 +54,7 @@ def inflation(n: float, blocks: Sequence[int]) -> float:
 
 
 def inflation_of(share: float) -> float:
-    """Factor for standard deviations that makes up for a captured share; 1 where there is none."""
+    """Factor for standard deviations that corrects for a captured share; 1 if there is none."""
     return share**-0.5 if share > 0 else 1.0
 
 
@@ -62,7 +62,7 @@ def inflation_of(share: float) -> float:
 class Schedule:
     """How many rows to impute before each refit.
 
-    Make one with `optimal` or `arithmetic`. Floats mean multiples of n, integers mean rows.
+    Create one with `optimal` or `arithmetic`. Floats mean multiples of n, integers mean rows.
 
     Examples
     --------
@@ -81,7 +81,7 @@ class Schedule:
     def __post_init__(self) -> None:
         if self.refits is None and (self.horizon is None or self.block is None):
             raise ValueError(
-                "this Schedule has neither refits nor a horizon with blocks: make one with "
+                "this Schedule has neither refits nor a horizon with blocks: create one with "
                 "Schedule.optimal(refits=8) or Schedule.arithmetic(horizon=1.0, block=0.25)."
             )
 
@@ -109,10 +109,10 @@ class Schedule:
         Parameters
         ----------
         horizon : float or int
-            Rows imputed in all; a float is a multiple of n.
+            Total number of imputed rows; a float is a multiple of n.
         block : float or int
-            Rows imputed before each refit; a float is a multiple of n. The last block is what is
-            left of the horizon.
+            Rows imputed before each refit; a float is a multiple of n. The last block is the
+            rest of the horizon.
         """
         for name, value in (("horizon", horizon), ("block", block)):
             if not _is_number(value) or not math.isfinite(value) or value <= 0:
@@ -121,7 +121,7 @@ class Schedule:
 
     @classmethod
     def parsed(cls, text: str) -> Schedule:
-        """The schedule that `str` has written, as provenance has it.
+        """The schedule written by `str`, as in the provenance.
 
         Examples
         --------
@@ -137,7 +137,7 @@ class Schedule:
             return cls.arithmetic(**given)
         except (TypeError, ValueError, SyntaxError):
             raise ValueError(
-                f"schedule must be written as str(Schedule.optimal(refits=8)) is, got {text!r}."
+                f"schedule must have the form of str(Schedule.optimal(refits=8)), got {text!r}."
             ) from None
 
     def blocks(self, n: float) -> tuple[int, ...]:
@@ -151,7 +151,7 @@ class Schedule:
         return tuple(blocks)
 
     def captured(self, n: float) -> float:
-        """Share of the posterior variance reached with n real rows (see `captured`)."""
+        """Share of the posterior variance captured with n real rows (see `captured`)."""
         return captured(n, self.blocks(n))
 
     def inflation(self, n: float) -> float:
@@ -174,7 +174,7 @@ class Schedule:
         assert self.horizon is not None
         assert self.block is not None
         horizon, block = _in_rows(self.horizon, n), max(1.0, _in_rows(self.block, n))
-        steps = max(1, math.ceil((horizon - 0.5) / block))  # half a row is no block of its own
+        steps = max(1, math.ceil((horizon - 0.5) / block))  # half a row is not a block
         return [min(horizon, (step + 1) * block) for step in range(steps)]
 
     def __str__(self) -> str:
@@ -193,12 +193,12 @@ def _is_number(value: object) -> bool:
 
 
 def is_whole(value: object) -> bool:
-    """Tell whether a value is an integer of any kind, but not a bool."""
+    """Whether a value is an integer of any kind, but not a bool."""
     return isinstance(value, Integral) and not isinstance(value, bool)
 
 
 def is_number(value: object) -> bool:
-    """Tell whether a value is a real number of any kind, but not a bool."""
+    """Whether a value is a real number of any kind, but not a bool."""
     return isinstance(value, Real) and not isinstance(value, bool)
 
 

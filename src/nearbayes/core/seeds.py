@@ -1,4 +1,4 @@
-"""Seeds: every random number of a run comes from one recorded integer, whatever the executor."""
+"""Seeds: every random number of a run comes from one recorded integer, in any executor."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Seeds:
     Parameters
     ----------
     random_state : None, int, numpy Generator, RandomState or SeedSequence
-        None takes fresh entropy from the operating system; `entropy` records it.
+        None uses fresh entropy from the operating system; `entropy` records it.
 
     Examples
     --------
@@ -59,8 +59,8 @@ class Streams(Sequence[Generator]):
 
     ``streams[k]`` is the generator of the draw in place k, and ``streams.chunk`` one that all draws
     of the chunk share, for families that draw numbers for the whole chunk at once. Both start
-    afresh at every step: they depend on the seed, the draw (or chunk) and the step, and on nothing
-    that happened before. So a step can be repeated, and a path can go on in another process.
+    again at every step: they depend only on the seed, the draw (or chunk) and the step, not on
+    earlier events. So a step can be repeated, and a path can continue in another process.
 
     Parameters
     ----------
@@ -132,8 +132,8 @@ class Streams(Sequence[Generator]):
 class _Restarted:
     """One generator that is seeded anew for every step, which is faster than making new ones.
 
-    SFC64 takes a seed of three words and mixes them by twelve rounds; so is done here, with the
-    step added to the third word.
+    SFC64 takes a seed of three words and mixes them by twelve rounds. The same is done here, with
+    the step added to the third word.
     """
 
     def __init__(self, sequence: SeedSequence) -> None:

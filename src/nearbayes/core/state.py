@@ -1,4 +1,4 @@
-"""State: all that a chunk of draws needs to go on, and what becomes of draws that fail."""
+"""State: all that a chunk of draws needs to continue, and how failed draws are handled."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from nearbayes.core.seeds import Streams
 
 __all__ = ["State", "chosen", "joined", "surviving"]
 
-PROBES = 32  # draws that must fail alike, before all are taken to fail
+PROBES = 32  # draws that must fail in the same way before all are assumed to fail
 
 
 @dataclass(frozen=True, eq=False)
 class State:
-    """Where the draws of a chunk are on their paths. A value: moves give new states.
+    """Where the draws of a chunk are on their paths. A value: moves return new states.
 
-    A draw that failed leaves its place to a copy of one that did not, so that shapes stay what
-    they are, and its neighbours what they would have been.
+    A failed draw is replaced by a copy of one that did not fail, so that shapes and the other
+    draws do not change.
 
     Attributes
     ----------
@@ -59,7 +59,7 @@ class State:
         return State(self.streams, self.step + steps, data, models, self.failed)
 
     def of_places(self, places: Sequence[int]) -> State:
-        """The same chunk with the draws of these places, in this order, in its places."""
+        """The same chunk with its places filled by the draws of these places, in this order."""
         return replace(
             self,
             streams=self.streams.of_places(places),
@@ -68,7 +68,7 @@ class State:
         )
 
     def without(self, errors: Mapping[int, Exception]) -> State:
-        """Take failed draws out; copies of the first that is left fill their places."""
+        """Remove failed draws; copies of the first remaining draw fill their places."""
         failed = {**self.failed, **errors}
         left = [place for place in range(len(self.streams)) if place not in failed]
         if not left:
@@ -78,14 +78,14 @@ class State:
 
 
 def surviving(move: Callable[[State], State], state: State) -> State:
-    """Make a move with the draws that survive it; errors of the others are in ``state.failed``."""
+    """Make a move with the draws that survive it; ``state.failed`` has errors of the others."""
     while not state.lost:
         try:
             return move(state)
         except DrawsFailedError as known:
             found = {k: _traced(each, known) for k, each in known.errors.items()}
             errors = {k: each for k, each in found.items() if k not in state.failed}
-            # an error in the place of a copy is one that every draw has
+            # an error in the place of a copy affects every draw
             errors = errors or dict.fromkeys(state.alive, next(iter(found.values())))
         except Exception as error:
             if _all_fail(move, state, error):
@@ -97,9 +97,9 @@ def surviving(move: Callable[[State], State], state: State) -> State:
 
 
 def _all_fail(move: Callable[[State], State], state: State, error: Exception) -> bool:
-    """Whether many draws, each alone, fail alike: it is the data, and no draw need be looked for.
+    """Whether many draws fail alone in the same way: the data are the cause, not some draws.
 
-    Only of large chunks, where finding each of thousands of draws would take long.
+    Only for large chunks, where finding each of thousands of draws would take long.
     """
     places = state.alive
     if len(places) <= PROBES:
@@ -121,7 +121,7 @@ def _all_fail(move: Callable[[State], State], state: State, error: Exception) ->
 def _culprits(
     move: Callable[[State], State], state: State, places: list[int], error: Exception
 ) -> dict[int, Exception]:
-    """Find the draws that make a move fail, by halves: a chunk of copies of half of them."""
+    """Find the draws that make a move fail by bisection, with chunks of copies of half of them."""
     if len(places) == 1:
         return {places[0]: error}
     found: dict[int, Exception] = {}
@@ -134,7 +134,7 @@ def _culprits(
             found |= {filled[k]: _traced(each, known) for k, each in known.errors.items()}
         except Exception as again:
             found |= _culprits(move, state, half, again)
-    # an error that no half repeats belongs to all of them together
+    # an error that neither half repeats belongs to all of them together
     return found or dict.fromkeys(places, error)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -23,7 +23,7 @@ from nearbayes.diagnostics import (
     posterior_ranks,
     stability,
 )
-from nearbayes.diagnostics.diagnosis import Diagnosis, Line
+from nearbayes.diagnostics.diagnosis import NOT_ASKED, Diagnosis, Line
 from nearbayes.diagnostics.redrawing import Draw, same_method
 from nearbayes.diagnostics.refitting import CannotTellError, Case
 from nearbayes.execution.executor import in_one_line
@@ -93,7 +93,7 @@ def diagnose(
     asking = _Asking(posterior, case, precision, at, draw)
     lines = tuple(_asked(asking, name) for name in asked)
     if checks == "default":
-        lines += tuple(Line(name, "unknown", "Not asked for: use checks='all'.") for name in LONG)
+        lines += tuple(Line(name, "unknown", NOT_ASKED) for name in LONG)
     return Diagnosis(lines, time.perf_counter() - started)
 
 
@@ -130,8 +130,12 @@ class _Asking:
         }
         if name in of_rows:
             return of_rows[name](case)
-        draw = same_method(posterior.provenance) if self.draw is None else self.draw
-        return posterior_ranks.calibration_line(case, draw)
+        return posterior_ranks.calibration_line(case, self.redraw)
+
+    @property
+    def redraw(self) -> Draw:
+        """What draws posteriors of other rows."""
+        return same_method(self.posterior.provenance) if self.draw is None else self.draw
 
     def _no_rows(self) -> str:
         """Why questions about rows cannot be asked; empty if they can."""
@@ -164,7 +168,9 @@ def _checked(checks: Checks) -> tuple[str, ...]:
         return tuple(name for name in CHECKS if name not in LONG)
     if isinstance(checks, str) and checks == "all":
         return CHECKS
-    names = (checks,) if isinstance(checks, str) else tuple(checks)
+    names: tuple[Any, ...] = (checks,)
+    if isinstance(checks, Iterable) and not isinstance(checks, str):
+        names = tuple(dict.fromkeys(checks))
     if not names or any(name not in CHECKS for name in names):
         known = ", ".join(map(repr, CHECKS))
         raise ValueError(f"checks must be 'default', 'all' or some of {known}, got {checks!r}.")

@@ -12,7 +12,7 @@ import numpy as np
 
 from nearbayes.diagnostics.pictures import Picture, picture_of
 
-__all__ = ["CLEARLY", "Diagnosis", "Line", "Status"]
+__all__ = ["CLEARLY", "NOT_ASKED", "Diagnosis", "Line", "Status"]
 
 Status = Literal["good", "warning", "forecast", "unknown"]
 WIDTH = 96
@@ -29,6 +29,7 @@ QUESTIONS = {
     "calibration": "Do intervals hold in refits to replicated rows?",
 }
 NAN = float("nan")
+NOT_ASKED = "Not asked for: use checks='all'."
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,6 +67,11 @@ class Line:
     def question(self) -> str:
         """The question that the line answers."""
         return QUESTIONS.get(self.name, self.name)
+
+    @property
+    def was_asked(self) -> bool:
+        """Whether the question was asked, and not left out for its cost."""
+        return self.words != NOT_ASKED
 
     @property
     def picture(self) -> Picture | None:
@@ -141,9 +147,12 @@ class Diagnosis:
             return f"Use these intervals with care ({names}). {said}"
         good = [line.name for line in self.lines if line.status == "good"]
         if not good:
-            return "Nothing could be diagnosed."
+            forecast = any(line.status == "forecast" for line in self.lines)
+            return "A forecast, no verdict." if forecast else "Nothing could be diagnosed."
         checks = "1 check" if len(good) == 1 else f"{len(good)} checks"
-        return f"No warnings from {checks} ({_listed(good)})."
+        left = [line.name for line in self.lines if line.status == "unknown" and line.was_asked]
+        more = f" Not known: {_listed(left)}." if left else ""
+        return f"No warnings from {checks} ({_listed(good)}).{more}"
 
     def to_frame(self) -> Any:
         """The lines as a pandas DataFrame, indexed by their names."""

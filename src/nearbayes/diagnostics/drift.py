@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nearbayes.core.posterior import Posterior
-from nearbayes.diagnostics.diagnosis import Line
+from nearbayes.diagnostics.diagnosis import CLEARLY, Line
 from nearbayes.diagnostics.finished_paths import without_finish
 from nearbayes.draws.credible import reach_of
 from nearbayes.draws.path_trace import Trace
@@ -24,6 +24,7 @@ Array = NDArray[np.float64]
 NAME = "martingale drift"
 UNIT = "posterior sds"
 LARGEST, LARGEST_CALIBRATED = 0.5, 1.0
+REGULAR, STRANGE = -2.0, 2.0  # an exponent further away is chance, or follows no power
 FEWEST_DRAWS = 8
 COVERAGE = 0.9  # of the intervals whose width is the measure
 
@@ -52,9 +53,9 @@ def drift_line(posterior: Posterior) -> Line:
         "of the posterior in all"
     )
     law = f" Variances of steps fall as n^{exponent:.1f} (n^-2 in theory)."
-    law = law if np.isfinite(exponent) else ""
+    law = law if abs(exponent - REGULAR) <= STRANGE else ""
     calibrated = posterior.calibration is not None
-    if drift > (LARGEST_CALIBRATED if calibrated else LARGEST) and drift > 2 * chance:
+    if drift > (LARGEST_CALIBRATED if calibrated else LARGEST) and drift > CLEARLY * chance:
         said = f"{words}, so that intervals are off centre: the draws are no martingale.{law}"
         advice = "Tune the learner or use fewer refits"
         advice += "." if calibrated else ", or calibration='simulation', which allows for it."

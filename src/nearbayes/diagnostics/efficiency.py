@@ -25,15 +25,17 @@ Array = NDArray[np.float64]
 NAME = "efficiency"
 UNIT = "share of the held-out squared error that a mean of two half fits removes"
 LARGEST = 0.1
+NO_ERROR = 1e-12  # of the variance of outcomes
 
 
 def efficiency_line(case: Case) -> Line:
     """Share of the held-out squared error that the mean of two fits to halves would remove."""
     own, mean = _errors(case)
     gain, error = _gain(case)
-    if not own.any():
+    if own.mean() <= NO_ERROR * case.outcomes.var():
         words = "Held-out rows are predicted without error."
-        return Line(NAME, "good", words, "", 0.0, 0.0, UNIT)
+        advice = "Check that no column is a copy of the outcome, or known only after it."
+        return Line(NAME, "good", words, advice, 0.0, 0.0, UNIT)
     details = {"whole": own, "halves": mean, "gain": gain, "error": error}
     if gain > LARGEST and gain > CLEARLY * error:
         words = (
@@ -49,8 +51,8 @@ def efficiency_line(case: Case) -> Line:
     words = "The learner uses its rows well: the mean of two fits to halves predicts no better."
     if gain > max(0.0, error):
         words = (
-            "The learner uses its rows well: the mean of two fits to halves predicts a little "
-            f"better at most (by {gain:.0%} of the squared error)."
+            "The mean of two fits to halves predicts held-out rows better by "
+            f"{gain:.0%} ± {error:.0%} of the squared error, which may be chance or is little."
         )
     return Line(NAME, "good", words, "", gain, error, UNIT, details)
 

@@ -60,6 +60,9 @@ def excess_line(case: Case) -> Line:
         said = f"{words} The algorithm is far from near-optimal on tasks like this one."
         advice = "Regularise the learner, or use a forest or the default learner."
         return Line(NAME, "warning", said, advice, ratio, error, UNIT, details)
+    if ratio > LARGEST:
+        said = f"{words} But this differs too much from task to task to tell."
+        return Line(NAME, "unknown", said, "", ratio, error, UNIT, details)
     return Line(NAME, "good", words, "", ratio, error, UNIT, details)
 
 

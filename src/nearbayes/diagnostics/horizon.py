@@ -22,6 +22,7 @@ NAME = "horizon"
 UNIT = "growth of variance by half-way, over the formula's"
 LEAST_CAPTURED = 0.3
 SLOWEST = 0.7
+UNCERTAIN = 0.3  # standard error of the ratio
 ROUNDING = 1e-9
 
 
@@ -58,7 +59,12 @@ def horizon_line(posterior: Posterior) -> Line:
         )
         advice = "Use a smoother learner (larger leaves, more neighbours), or calibrate."
         return Line(NAME, "warning", words, advice, ratio, error, UNIT, details)
-    words = f"{said} Variance grows as the formula says, or faster."
+    if error > UNCERTAIN:
+        words = f"{said} There are too few draws to compare the growth of variance with it."
+        return Line(NAME, "good", words, "", ratio, error, UNIT, details)
+    slower = ratio + 2 * error < 1
+    growth = "a little slower than" if slower else "as"
+    words = f"{said} Variance grows {growth} the formula says{'' if slower else ', or faster'}."
     return Line(NAME, "good", words, "", ratio, error, UNIT, details)
 
 

@@ -2,19 +2,23 @@ r"""Noise: whether outcomes that a model imputes look like the real ones that it
 
 Paths are as good as the outcomes they are made of, :math:`\hat y \sim p_\theta(\cdot \mid x)`.
 Every real row is held out once and ranked among outcomes that a fit to the other rows would impute
-there: ranks u in (0, 1) are uniform and do not depend on x if the noise is right (Dawid, 1984). Two
-tests look at them: whether their distribution is uniform in its mean, spread, skewness and tails,
+there: ranks u in (0, 1) are uniform and do not depend on x if the model is right (Dawid, 1984). The
+outcomes that linear models impute are spread by the variance of the fit, which is no fault of the
+noise. Tests look at the ranks: whether their distribution is uniform in its mean, spread, skewness
+and tails,
 
 .. math:: \sum_{j=1}^{4} n \bigl(\overline{\pi_j(u)}\bigr)^2 \sim \chi^2_4
 
-with the orthonormal Legendre polynomials :math:`\pi_j` on (0, 1) (Neyman, 1937), and whether their
-distance from the centre goes with the prediction or a column. For classes, the Brier score of
-held-out labels is compared with that of imputed ones (Spiegelhalter, 1986).
+with the orthonormal Legendre polynomials :math:`\pi_j` on (0, 1) (Neyman, 1937); whether 90 %
+ranges hold 90 %; and whether u, or its distance from the centre, differs among groups of rows by
+the prediction or a column (Kruskal and Wallis, 1952). For classes, the Brier score of held-out
+labels is compared with that of imputed ones (Spiegelhalter, 1986).
 """
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,7 +26,7 @@ from scipy import special, stats
 
 from nearbayes.core.data import Rows
 from nearbayes.diagnostics.diagnosis import Line
-from nearbayes.diagnostics.refitting import Case, HeldOutFold
+from nearbayes.diagnostics.refitting import N_FOLDS, Case, HeldOutFold
 from nearbayes.tables.table import Table
 
 __all__ = ["NAME", "PREDICTION", "noise_line"]
@@ -32,13 +36,16 @@ NAME = "noise"
 UNIT = "share of held-out outcomes in 90 % intervals of imputed ones"
 CLASS_UNIT = "Brier score of held-out labels over that of imputed ones"
 PREDICTION = "the prediction"
-FEW_VALUES = 5  # of a column, which are then looked at one by one
+FEW_VALUES = 5  # of a column, which are then groups of rows; else so many groups of equal size
 N_SAMPLES = 99
 MOST_COLUMNS = 20
 SURE = 0.001  # p-value, shared by all tests of a line
+LEVEL = 0.9
 N_MOMENTS = 4  # mean, spread, skewness and tails
 LARGEST_GAP = 0.05  # squared distance from uniform ranks, that of a sd which is 17 % too small
-LARGEST_SLOPE, LARGEST_RATIO = 0.15, 0.1
+LARGEST_SHARE = 0.05  # of a variance among groups; that of a mean which is off by .2 sd
+LARGEST_MISS = 0.06  # of a coverage
+LARGEST_RATIO = 0.1  # of Brier scores
 
 
 def noise_line(case: Case) -> Line:
@@ -49,8 +56,8 @@ def noise_line(case: Case) -> Line:
     found = [_ranked(case, fold, rng) for fold in case.folds]
     ranks = np.concatenate([each[0] for each in found])
     causes, names = np.concatenate([each[1] for each in found]), found[0][2]
-    inside = np.mean(np.abs(2 * ranks - 1) <= 0.9)
-    error = float(np.sqrt(0.09 / ranks.size))
+    inside = float(np.mean(_distance(ranks) <= LEVEL))
+    error = float(np.sqrt(LEVEL * (1 - LEVEL) / ranks.size))
     details: dict[str, Any] = {"ranks": ranks}
     words = (
         f"Ranges that should hold 90 % of the outcomes hold {inside:.0%}, at rows of the fit that "
@@ -59,78 +66,152 @@ def noise_line(case: Case) -> Line:
     faults, where = _faults(ranks, causes, names)
     if faults:
         details["where"] = where
-        advice = (
-            "Fit again with another distribution of the noise: noise='heteroscedastic', "
-            "noise='residual', or the one that outcomes have."
-        )
-        said = f"{' '.join(faults)} {words}"
-        return Line(NAME, "warning", said, advice, float(inside), error, UNIT, details)
-    return Line(NAME, "good", words, "", float(inside), error, UNIT, details)
+        said = f"{' '.join(fault.words for fault in faults)} {words}"
+        return Line(NAME, "warning", said, _advice(case, faults), inside, error, UNIT, details)
+    return Line(NAME, "good", words, "", inside, error, UNIT, details)
+
+
+def _distance(ranks: Array) -> Array:
+    """Distance of ranks from the centre: 0 there, 1 at both ends."""
+    return np.abs(2 * ranks - 1)
+
+
+@dataclass(frozen=True)
+class Fault:
+    """What is wrong: with the "mean", or with the "noise"; and where, if it is somewhere."""
+
+    of: Literal["mean", "noise"]
+    words: str
+    where: dict[str, Any] | None = None
 
 
 def _faults(
     ranks: Array, causes: Array, names: list[str]
-) -> tuple[list[str], dict[str, Any] | None]:
+) -> tuple[list[Fault], dict[str, Any] | None]:
     """What is wrong with ranks, shape (n, n_columns), given what they may depend on, and where."""
     found = []
-    tests = ranks.shape[1] * (1 + causes.shape[1])
-    if any(_differs(column, SURE / tests) for column in ranks.T):
-        found.append("Real outcomes have another distribution around the prediction.")
-    far = np.abs(2 * ranks - 1)
-    slopes = [
-        (stats.spearmanr(cause, column), name, cause, column)
-        for name, cause in zip(names, causes.T, strict=True)
-        for column in far.T
-        if np.ptp(cause) > 0 and np.ptp(column) > 0
-    ]
-    strongest = min(slopes, key=lambda each: each[0].pvalue, default=None)
-    if strongest is None or strongest[0].pvalue * tests >= SURE:
-        return found, None
-    slope, name, *seen = strongest
-    if abs(slope.statistic) <= LARGEST_SLOPE:
-        return found, None
-    where = _where(*seen)
-    place = ""
-    if where is not None:
-        at = f"{where['side']} {where['end']:.3g}".strip()
-        place = (
-            f"Where {name} is {at}, ranges hold {where['share']:.0%} of the outcomes, not 90 %. "
-        )
-    found.append(
-        f"{place}Real outcomes are noisier at some rows than at others; the model takes their "
-        "noise to be the same everywhere."
+    tests = ranks.shape[1] * (2 + 2 * causes.shape[1])
+    if any(_differs(column, SURE / tests) or _misses(column, SURE / tests) for column in ranks.T):
+        words = "Real outcomes have another distribution around the prediction."
+        found.append(Fault("noise", words))
+    pairs = [(name, cause) for name, cause in zip(names, causes.T, strict=True) if np.ptp(cause)]
+    off = _strongest(ranks, pairs, SURE / tests)
+    if off is not None:
+        return [*found, _off_centre(*off)], None  # distances from a wrong centre say little
+    uneven = _strongest(_distance(ranks), pairs, SURE / tests)
+    if uneven is not None:
+        found.append(_uneven(*uneven))
+    where = next((fault.where for fault in found if fault.of == "noise" and fault.where), None)
+    return found, where
+
+
+def _advice(case: Case, faults: list[Fault]) -> str:
+    """What to do: about the learner where the mean is off, else about the noise in use."""
+    if any(fault.of == "mean" for fault in faults):
+        return "Use a learner that can follow this, or give it the columns that it lacks."
+    plain = getattr(case.algorithm, "algorithm", case.algorithm)
+    used = getattr(plain, "noise", None)
+    others = [f"noise={name!r}" for name in ("heteroscedastic", "residual") if name != used]
+    return (
+        f"Fit again with another distribution of the noise: {', '.join(others)}, or the one that "
+        "outcomes have."
     )
-    return found, None if where is None else {"of": name, **where}
 
 
-def _where(cause: Array, far: Array) -> dict[str, Any] | None:
-    """Where ranges for 90 % hold the fewest outcomes: at a value, or in an outer third of the rows.
+def _strongest(
+    values: Array, pairs: list[tuple[str, Array]], sure: float
+) -> tuple[str, list[Group], Array] | None:
+    """The cause among whose groups a column of values differs most, by more than chance."""
+    found = []
+    for name, cause in pairs:
+        groups = _groups(cause)
+        for column in values.T:
+            parts = [column[group.rows] for group in groups]
+            if len(parts) < 2 or np.ptp(column) == 0:
+                continue
+            statistic, p_value = stats.kruskal(*parts)
+            share = (statistic - len(parts) + 1) / (len(column) - len(parts))
+            if p_value < sure and share > LARGEST_SHARE:
+                found.append((share, name, groups, column))
+    return max(found, key=lambda each: each[0])[1:] if found else None
 
-    None if they do not hold clearly fewer anywhere.
+
+class Group(NamedTuple):
+    """Rows whose cause is a value, or lies between two; infinite ends are open."""
+
+    low: float
+    high: float
+    rows: NDArray[np.intp]
+
+    @property
+    def words(self) -> str:
+        """The group in words, such as "above 3"."""
+        if self.low == self.high:
+            return f"{self.low:.3g}"
+        if np.isinf(self.low):
+            return f"below {self.high:.3g}"
+        return (
+            f"above {self.low:.3g}"
+            if np.isinf(self.high)
+            else (f"between {self.low:.3g} and {self.high:.3g}")
+        )
+
+    def to_dict(self, name: str, share: float) -> dict[str, Any]:
+        """Where ranges hold only a share of the outcomes, for reports."""
+        side = {name: name for name in ("below", "above", "between")}.get(self.words.split()[0], "")
+        end = self.high if side == "below" else self.low
+        return {"of": name, "side": side, "end": end, "to": self.high, "share": share}
+
+
+def _groups(cause: Array) -> list[Group]:
+    """Rows by the value of a cause, or by fifths of them.
 
     Examples
     --------
-    >>> far = np.r_[np.full(30, 0.5), np.full(30, 0.95)]
-    >>> _where(np.arange(60.0), far)
-    {'side': 'above', 'end': 39.333..., 'share': 0.0}
-    >>> _where(np.repeat([0.0, 1.0], 30), far)
-    {'side': '', 'end': 1.0, 'share': 0.0}
+    >>> [group.words for group in _groups(np.repeat([0.0, 1.0], 30))]
+    ['0', '1']
+    >>> [group.words for group in _groups(np.arange(100.0))][:2]
+    ['below 19.8', 'between 19.8 and 39.6']
     """
     values = np.unique(cause)
     if len(values) <= FEW_VALUES:
-        groups = [("", value, cause == value) for value in values]
-    else:
-        low, high = np.quantile(cause, [1 / 3, 2 / 3])
-        groups = [("below", low, cause < low), ("above", high, cause > high)]
-    shares = [
-        (float(np.mean(far[rows] <= 0.9)), side, float(end), int(rows.sum()))
-        for side, end, rows in groups
-        if rows.any()
+        return [Group(float(v), float(v), np.flatnonzero(cause == v)) for v in values]
+    ends = np.unique(np.quantile(cause, np.linspace(0, 1, FEW_VALUES + 1)[1:-1]))
+    places = np.searchsorted(ends, cause, side="right")
+    edges = [-np.inf, *(float(end) for end in ends), np.inf]
+    found = [
+        Group(edges[k], edges[k + 1], np.flatnonzero(places == k)) for k in range(len(ends) + 1)
     ]
-    share, side, end, size = min(shares)
-    if share > 0.9 - 2 * np.sqrt(0.09 / size):
-        return None
-    return {"side": side, "end": end, "share": share}
+    return [group for group in found if len(group.rows)]
+
+
+def _off_centre(name: str, groups: list[Group], ranks: Array) -> Fault:
+    """Outcomes lie on one side of the predictions at some rows."""
+    worst = max(groups, key=lambda group: abs(ranks[group.rows].mean() - 0.5))
+    side = "above" if ranks[worst.rows].mean() > 0.5 else "below"
+    words = (
+        f"Where {name} is {worst.words}, outcomes lie mostly {side} the predictions: the learner "
+        "does not follow how they depend on it."
+    )
+    return Fault("mean", words)
+
+
+def _uneven(name: str, groups: list[Group], distances: Array) -> Fault:
+    """Outcomes are noisier at some rows than at others, which the model does not know."""
+    shares = [float(np.mean(distances[group.rows] <= LEVEL)) for group in groups]
+    share, worst = min(zip(shares, groups, strict=True), key=lambda each: each[0])
+    noisier = "Real outcomes are noisier at some rows than at others, more than the model knows."
+    if share > LEVEL - 2 * np.sqrt(LEVEL * (1 - LEVEL) / len(worst.rows)):
+        return Fault("noise", noisier)
+    place = f"Where {name} is {worst.words}, ranges hold {share:.0%} of the outcomes, not 90 %."
+    return Fault("noise", f"{place} {noisier}", worst.to_dict(name, share))
+
+
+def _misses(ranks: Array, sure: float) -> bool:
+    """Whether 90 % ranges hold another share, by more than chance and enough to matter."""
+    held = int(np.sum(_distance(ranks) <= LEVEL))
+    far = abs(held / len(ranks) - LEVEL) > LARGEST_MISS
+    return bool(far and stats.binomtest(held, len(ranks), LEVEL).pvalue < sure)
 
 
 def _differs(ranks: Array, sure: float) -> bool:
@@ -157,12 +238,27 @@ def _ranked(case: Case, fold: HeldOutFold, rng: Any) -> tuple[Array, Array, list
     samples, x = _imputed(case, fold, rng)
     y = case.outcomes[fold.rows[fold.few]]
     values = samples.reshape(len(y), N_SAMPLES, -1)
+    if not np.array_equal(values, np.round(values)):  # counts stay counts
+        values = values + _fit_sds(case, x, values) * rng.standard_normal(values.shape)
     below, ties = (values < y[:, None]).sum(axis=1), (values == y[:, None]).sum(axis=1)
     ranks = (below + rng.random(y.shape) * (ties + 1)) / (N_SAMPLES + 1)
     numbers, names = _numbers(x)
     predicted = fold.whole[fold.few]
     causes = np.concatenate([predicted, numbers], axis=1)
     return ranks, causes, [PREDICTION] * predicted.shape[1] + names
+
+
+def _fit_sds(case: Case, x: Table, values: Array) -> Array:
+    """Standard deviations of a fit to all other rows, where imputed outcomes do not hold them.
+
+    Noise from held-out residuals holds the error of the fit already, and so do distributions of y
+    with the variance of their own.
+    """
+    traits = case.algorithm.traits
+    if traits.calibrate or traits.own_variance or case.posterior.kept_at is not None:
+        return np.zeros((len(values), 1, 1))
+    variances = case.spread_at(x).var(axis=0, ddof=1).reshape(len(values), 1, -1)
+    return np.asarray(np.sqrt(variances * N_FOLDS / (N_FOLDS - 1)))
 
 
 def _imputed(case: Case, fold: HeldOutFold, rng: Any) -> tuple[Any, Table]:
@@ -222,10 +318,14 @@ def _class_line(case: Case, rng: Any) -> Line:
     ratio, error = float(own.mean() / expected), float(chance / expected)
     words = f"Held-out labels have {ratio:.2f} times the Brier score of imputed ones."
     if abs(ratio - 1) > max(LARGEST_RATIO, stats.norm.isf(SURE / 2) * error):
-        doubt = "too sure" if ratio > 1 else "not sure enough"
+        doubt, advice = ("too sure", SMOOTHER) if ratio > 1 else ("not sure enough", CLOSER)
         said = f"{words} The model is {doubt} of the labels that it imputes."
-        return Line(NAME, "warning", said, SMOOTHER, ratio, error, CLASS_UNIT, details)
+        return Line(NAME, "warning", said, advice, ratio, error, CLASS_UNIT, details)
     return Line(NAME, "good", words, "", ratio, error, CLASS_UNIT, details)
 
 
 SMOOTHER = "Use a smoother learner, or wrap it in sklearn.calibration.CalibratedClassifierCV."
+CLOSER = (
+    "Use a learner that follows the data more closely (a weaker penalty), or wrap it in "
+    "sklearn.calibration.CalibratedClassifierCV."
+)

@@ -46,6 +46,8 @@ class HeldOutFold:
         Prediction of the fit to all other rows.
     halves : array of shape (n_rows, n_columns)
         Mean prediction of two fits, each to one half of the other rows.
+    apart : array of shape (n_rows, n_columns)
+        Squared distance of these two fits from their mean.
     """
 
     rows: NDArray[np.intp]
@@ -53,6 +55,7 @@ class HeldOutFold:
     predictive: Any
     whole: Array
     halves: Array
+    apart: Array
 
 
 @dataclass(frozen=True, eq=False)
@@ -154,14 +157,14 @@ class Case:
     def folds(self) -> list[HeldOutFold]:
         """Every row held out once, by fits to all other rows and to halves of them."""
         rng, every = self.rng(0), np.arange(len(self.data.y))
-        held_out, sets = self._dealt(every, N_FOLDS, rng), []
+        held_out, sets = self.dealt(every, N_FOLDS, rng), []
         for rows in held_out:
             others = np.setdiff1d(every, rows)
-            sets += [others, *self._dealt(others, 2, rng)]
+            sets += [others, *self.dealt(others, 2, rng)]
         models = self.fitted([part_of(self.coded, each) for each in sets], integer_seed(rng))
         return [self._fold(rows, models[3 * k : 3 * k + 3]) for k, rows in enumerate(held_out)]
 
-    def _dealt(self, rows: NDArray[np.intp], n_parts: int, rng: Rng) -> list[NDArray[np.intp]]:
+    def dealt(self, rows: NDArray[np.intp], n_parts: int, rng: Rng) -> list[NDArray[np.intp]]:
         """Rows in random parts of equal size; every class goes to all parts as evenly as can be."""
         mixed = rng.permutation(rows)
         if self.algorithm.traits.classes is not None:
@@ -227,7 +230,9 @@ class Case:
         few = evenly(len(rows), MOST_RANKED)
         (predictive,) = self.imputing(models[:1], self.data.select(rows[few]).x)
         whole, *halves = (as_columns(self.algorithm.predict([each], x)[0]) for each in models)
-        return HeldOutFold(rows, few, predictive, whole, np.mean(halves, axis=0))
+        return HeldOutFold(
+            rows, few, predictive, whole, np.mean(halves, axis=0), np.var(halves, axis=0)
+        )
 
     def fitted(self, sets: Sequence[Data], seed: int) -> list[Any]:
         """First fits to some data sets, as many at a time as the algorithm takes.
@@ -250,7 +255,7 @@ class Case:
         return self.algorithm.fit_near(sets, [self.first] * len(sets), streams)
 
     def gathered(self, name: str) -> Array:
-        """A column of all folds ("whole" or "halves") in the order of the rows."""
+        """A column of all folds ("whole", "halves" or "apart") in the order of the rows."""
         found = np.empty(self.outcomes.shape)
         for fold in self.folds:
             found[fold.rows] = getattr(fold, name)

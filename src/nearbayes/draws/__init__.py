@@ -1,1 +1,1 @@
-"""Maths on draws: means, spreads, intervals; and draws for other libraries."""
+"""Computations on draws: means, spreads, intervals; and draws for other libraries."""

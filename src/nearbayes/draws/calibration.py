@@ -1,15 +1,15 @@
-r"""Calibration: intervals of predictions that cover what they say.
+r"""Calibration: intervals of predictions with their nominal coverage.
 
-On simulated data sets, whose truth :math:`f^*` is known, see how far the posterior mean
-:math:`m_s(x)` is from it in units of the posterior's standard deviation :math:`s_s(x)`, on the
+On simulated data sets with a known truth :math:`f^*`, measure the distance of the posterior mean
+:math:`m_s(x)` from it in units of the posterior's standard deviation :math:`s_s(x)`, on the
 scale of the link l:
 
 .. math:: r_s(x) = |l(f^*(x)) - l(m_s(x))| / s_s(x)
 
 The interval of coverage c is then :math:`l(m) \pm q_c\, s` of the real draws, where :math:`q_c` is
 the c-quantile of all :math:`r_s(x)`. A fifth of each variance is the mean variance over all points
-and simulated sets: where draws agree by chance, or share an error, their own says too little.
-Where the data sets come from: `nearbayes.estimators.calibration`.
+and simulated sets: if draws agree by chance, or share an error, their own variance is too small.
+`nearbayes.estimators.calibration` simulates the data sets.
 """
 
 from __future__ import annotations
@@ -35,8 +35,8 @@ __all__ = ["Calibration", "ratios"]
 
 Array = NDArray[np.float64]
 
-SHARE = 0.2  # of a variance that is pooled over points
-LARGEST_RATIO = 1e12  # where draws agree on something else than the truth
+SHARE = 0.2  # share of a variance that is pooled over points
+LARGEST_RATIO = 1e12  # if draws agree on a value other than the truth
 
 
 @dataclass(frozen=True)
@@ -46,22 +46,22 @@ class Calibration:
     Attributes
     ----------
     ratios : tuple of arrays
-        Of every simulated data set, |truth - mean| / sd at its points, sorted.
+        For every simulated data set, |truth - mean| / sd at its points, sorted.
     link : "identity", "log" or "logit"
         Scale of mean and sd.
     n_draws : int
         Draws per simulated data set.
     inflation : float
-        The correction for truncation (App. C), or 1 where draws start at random; its root is the
-        least factor beside that of the draws alone.
+        The correction for truncation (App. C), or 1 if draws start at random. The factor is at
+        least its square root times that of the draws alone.
     seconds : float
-        What the simulation took.
+        Time of the simulation.
     pooled : array of shape () or (n_outputs,)
         Mean variance of draws over all points and simulated sets.
     start : float
-        What log-odds are started with.
+        Constant added to log-odds; see `nearbayes.draws.credible.on_link_scale`.
     truth : str
-        Where the simulated data sets came from, in a few words.
+        Short description of the source of the simulated data sets.
 
     Examples
     --------
@@ -80,11 +80,11 @@ class Calibration:
     truth: str = "the first fit"
 
     def factor(self, coverage: float, n_draws: int | None = None) -> float:
-        """Standard deviations on either side of the mean that cover the truth so often.
+        """Standard deviations on either side of the mean that cover the truth this often.
 
-        A standard deviation of few draws is itself uncertain, which makes ratios large now and
-        then; as with Student's t, that is taken out for a posterior of `n_draws` draws. The
-        few simulated sets may all happen to be easy, so the factor is at least that of the draws
+        A standard deviation of few draws is itself uncertain, which sometimes makes ratios
+        large; as with Student's t, this is corrected for a posterior of `n_draws` draws. The few
+        simulated sets may all happen to be easy, so the factor is at least that of the draws
         with half of the correction for truncation, on the scale of logarithms.
         """
         draws = self.n_draws if n_draws is None else n_draws
@@ -112,7 +112,7 @@ class Calibration:
         return np.asarray(bounds[..., 0] if np.ndim(coverage) == 0 else bounds)
 
     def spread(self, values: Array) -> Array:
-        """Draws spread around their mean as far as calibrated 90 % intervals reach."""
+        """Draws with the spread of calibrated 90 % intervals around their mean."""
         if len(values) < 2:
             return values
         scaled = on_link_scale(values, self.link, self.start)
@@ -131,7 +131,7 @@ class Calibration:
         return self
 
     def words(self, n_draws: int | None = None) -> str:
-        """How intervals of a posterior of `n_draws` draws are calibrated, in a line."""
+        """One line on how intervals of a posterior of `n_draws` draws are calibrated."""
         return (
             f"{len(self.ratios)} data sets simulated from {self.truth}, {self.n_draws} draws each: "
             f"90 % intervals reach {self.factor(0.9, n_draws):.2f} standard deviations to each side"
@@ -142,7 +142,7 @@ class Calibration:
 
 
 def ratios(error: Array, variance: Array, pooled: Any) -> Array:
-    """Errors in standard deviations, a fifth of whose squares is pooled, sorted.
+    """Sorted errors in standard deviations; a fifth of their squares is pooled.
 
     Examples
     --------
@@ -150,6 +150,6 @@ def ratios(error: Array, variance: Array, pooled: Any) -> Array:
     [0.0, 2.0]
     """
     sd = np.sqrt((1 - SHARE) * variance + SHARE * pooled)
-    # draws that all agree with the truth are no reason for a wide interval
+    # draws that all agree with the truth do not need a wide interval
     apart = np.where(error > 0, LARGEST_RATIO, 0.0)
     return np.sort(np.divide(error, sd, out=apart, where=sd > 0), axis=None)

@@ -1,4 +1,4 @@
-"""Credible: intervals of draws, and draws spread around their mean (App. C)."""
+"""Credible: intervals of draws, and scaling of draws around their mean (App. C)."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ __all__ = [
 
 Link = Literal["identity", "log", "logit"]
 ROUNDING = 1e-9  # of a level
-SMALLEST = 1e-12  # probabilities are kept off 0 and 1 so that their log-odds are finite
+SMALLEST = 1e-12  # probabilities are kept away from 0 and 1 so that their log-odds are finite
 
 
 def check_link(link: Any, values: NDArray[np.float64]) -> None:
-    """Refuse what is none of the links, and a link that does not suit the values of a user.
+    """Reject unknown links, and a link that does not suit the values.
 
     Examples
     --------
@@ -56,11 +56,11 @@ def check_link(link: Any, values: NDArray[np.float64]) -> None:
 def on_link_scale(
     values: NDArray[np.float64], link: Link, start: float = SMALLEST
 ) -> NDArray[np.float64]:
-    r"""Log-odds of probabilities, log of positive quantities, everything else as it is.
+    r"""Log-odds of probabilities, log of positive quantities, everything else unchanged.
 
-    Log-odds are started: :math:`\log((p + c) / (1 - p + c))` with a small c, `start`. They are
-    finite at 0 and 1, and with c of half an observation they do not stretch differences between
-    probabilities that no data could tell apart.
+    Log-odds are :math:`\log((p + c) / (1 - p + c))` with a small c, `start`. They are finite at 0
+    and 1, and if c is half an observation they do not stretch differences between probabilities
+    that no data could distinguish.
     """
     if link == "logit":
         return np.asarray(np.log((values + start) / (1 - values + start)))
@@ -70,7 +70,7 @@ def on_link_scale(
 def off_link_scale(
     values: NDArray[np.float64], link: Link, start: float = SMALLEST
 ) -> NDArray[np.float64]:
-    """Undo `on_link_scale`; what would be below 0 or above 1 is 0 or 1."""
+    """Undo `on_link_scale`; values below 0 or above 1 become 0 or 1."""
     if link == "logit":
         return np.asarray(np.clip((1 + 2 * start) * expit(values) - start, 0.0, 1.0))
     return np.exp(values) if link == "log" else values
@@ -97,7 +97,7 @@ def start_of(link: Link, values: NDArray[np.float64], half_observation: float) -
 def inflate(
     values: NDArray[np.float64], factor: float, link: Link = "identity", start: float = SMALLEST
 ) -> NDArray[np.float64]:
-    """Spread draws around their mean by a factor (App. C), on the scale that the link gives.
+    """Spread draws around their mean by a factor (App. C), on the scale of the link.
 
     Parameters
     ----------
@@ -143,9 +143,9 @@ def centred_interval(
     pooled: Any = None,
     share: float = 0.0,
 ) -> NDArray[np.float64]:
-    """Mean of draws, and so many standard deviations on either side on the scale of the link.
+    """Mean of draws plus and minus some standard deviations, on the scale of the link.
 
-    The mean is always inside, and the width is not 0 where draws differ.
+    The mean is always inside, and the width is not 0 if draws differ.
 
     Parameters
     ----------
@@ -157,7 +157,7 @@ def centred_interval(
     pooled : float or array, optional
         A variance on the scale of the link, shared by many points.
     share : float
-        How much of it is taken into the variance of each point.
+        Its share in the variance of each point.
 
     Returns
     -------
@@ -175,14 +175,14 @@ def centred_interval(
 
 
 def holding(bounds: NDArray[np.float64], mean: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Bounds of shape (..., 2, n_levels) that hold the mean, whatever rounding or skewness."""
+    """Bounds of shape (..., 2, n_levels) that contain the mean despite rounding or skewness."""
     lower = np.minimum(bounds[..., 0, :], mean[..., None])
     upper = np.maximum(bounds[..., 1, :], mean[..., None])
     return np.stack([lower, upper], axis=-2)
 
 
 def as_levels(shares: Any, name: str = "coverage") -> NDArray[np.float64]:
-    """One or several shares as an array; each must lie between 0 and 1."""
+    """One or several shares as an array; each must be between 0 and 1."""
     try:
         levels = np.atleast_1d(np.asarray(shares, dtype=np.float64))
     except (TypeError, ValueError):
@@ -200,7 +200,7 @@ def credible_interval(
     """Equal-tailed interval of draws.
 
     Quantiles at (K + 1) p (Weibull): between K exchangeable draws and the truth, the interval then
-    covers what it says on average, where NumPy's default would cover (K - 1) / (K + 1) of it.
+    has its nominal coverage on average; NumPy's default would cover (K - 1) / (K + 1) of it.
 
     Parameters
     ----------
@@ -232,10 +232,10 @@ def spread_interval(
 ) -> NDArray[np.float64]:
     """Interval of draws that are spread by a factor on the scale of the link; the mean is inside.
 
-    Quantiles, where K draws can reach the level: up to (K - 1) / (K + 1). Above it, where they
-    would be the extremes of the draws and cover too little, and for probabilities, whose quantiles
-    may have no width: mean and standard deviations on either side (`reach_of`), which cover as
-    often as they say where draws are normal on the scale of the link.
+    Levels up to (K - 1) / (K + 1), which K draws can reach, use quantiles. Above it, quantiles
+    would be the extremes of the draws and cover too little, and quantiles of probabilities may have
+    no width. Both cases use the mean and standard deviations on either side (`reach_of`), with
+    nominal coverage if draws are normal on the scale of the link.
 
     Parameters
     ----------
@@ -273,7 +273,7 @@ def spread_interval(
 
 
 def stack_draws(values: Sequence[Any]) -> NDArray[Any]:
-    """Put one value per draw into an array with the draw axis first."""
+    """Stack one value per draw into an array with the draw axis first."""
     arrays = [np.asarray(value) for value in values]
     shapes = {array.shape for array in arrays}
     if len(shapes) > 1:

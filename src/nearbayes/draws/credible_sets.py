@@ -1,8 +1,8 @@
 r"""Credible sets: joint sets of vector quantities, and sets enlarged by a Wasserstein bound.
 
-A joint set holds all entries of a quantity at once with the stated probability: a sup-t band (a
-whole curve) or a Mahalanobis ellipsoid. How far it must reach is measured on the draws, each
-against the mean and the spread of the others, as a further draw, or the truth, would be.
+A joint set contains all entries of a quantity at once with the stated probability: a sup-t band
+(a whole curve) or a Mahalanobis ellipsoid. Its size is measured on the draws: each is compared
+with the mean and the spread of the others, as a further draw, or the truth, would be.
 
 Enlarged sets (App. B.2, corollary): let p be within 2-Wasserstein distance :math:`\epsilon` of
 q, and :math:`p(A) = 1 - \gamma`. Then the set of points within :math:`\epsilon / \sqrt{t}` of A has
@@ -33,7 +33,7 @@ from nearbayes.draws.credible import (
 __all__ = ["Ellipsoid", "ellipsoid", "enlarged_interval", "enlargement", "sup_t_band"]
 
 Array = NDArray[np.float64]
-SHARES = np.linspace(0.02, 0.98, 49)  # of what may be missed, that goes to the enlargement
+SHARES = np.linspace(0.02, 0.98, 49)  # shares of the miss probability that go to the enlargement
 ROUNDING = 1e-9
 LARGEST = 1e300  # of draws, so that sums of them are finite
 LARGEST_SD = 1e150  # of entries of an ellipsoid, so that squares are finite
@@ -48,7 +48,7 @@ def sup_t_band(
     start: float = SMALLEST,
     wasserstein: float = 0.0,
 ) -> Array:
-    r"""Band that holds all entries at once (sup-t; Montiel Olea and Plagborg-Møller, 2019).
+    r"""Band that contains all entries at once (sup-t; Montiel Olea and Plagborg-Møller, 2019).
 
     Mean plus and minus c standard deviations on the scale of the link, where c is the `coverage`
     quantile of :math:`\max_i |v_i - m_i| / s_i` over the draws.
@@ -60,7 +60,7 @@ def sup_t_band(
     link, start
         See `nearbayes.draws.credible.on_link_scale`.
     wasserstein : float
-        Bound of the distance to the posterior that is meant; see `enlargement`.
+        Bound of the distance to the intended posterior; see `enlargement`.
 
     Returns
     -------
@@ -88,7 +88,7 @@ def sup_t_band(
 
 
 def _band_reach(draws: Array) -> Callable[[float], float]:
-    """Typical half width of a band of a level, on which a choice of levels is judged."""
+    """Typical half width of a band of a level, the criterion for choosing levels."""
     distances, sd = _sup_t(draws), float(np.mean(_sds(draws)))
     return lambda level: _quantile(distances, level) * sd
 
@@ -120,7 +120,7 @@ def _sup_t(values: Array) -> Array:
     squares = gaps**2
     others = np.maximum(squares.sum(axis=0) - squares * size / (size - 1), 0.0) / (size - 2)
     varies = np.ptp(gaps, axis=0) > 0
-    with np.errstate(divide="ignore"):  # where the others are all the same
+    with np.errstate(divide="ignore"):  # if the others are all the same
         found = np.abs(gaps[:, varies]) * size / (size - 1) / np.sqrt(others[:, varies])
     return np.asarray(found.max(axis=1)) if varies.any() else np.zeros(size)
 
@@ -135,7 +135,7 @@ class Ellipsoid:
     covariance : array of shape (p, p)
     radius : float
     margin : float
-        Points within this Euclidean distance of the ellipsoid count, too.
+        Points within this Euclidean distance of the ellipsoid also count.
 
     Examples
     --------
@@ -167,7 +167,7 @@ class Ellipsoid:
         return np.asarray(flat).reshape(gaps.shape[:-1])
 
     def contains(self, points: ArrayLike) -> NDArray[np.bool_] | bool:
-        """Tell which of the points (..., p) are in the set; one answer for one point."""
+        """Whether each of the points (..., p) is in the set; one answer for one point."""
         if self.margin > 0:
             inside = self.distance(points) <= self.margin
         else:
@@ -215,7 +215,7 @@ def ellipsoid(values: ArrayLike, coverage: float = 0.9, *, wasserstein: float = 
     values : array of shape (n_draws, p)
     coverage : float
     wasserstein : float
-        Bound of the distance to the posterior that is meant, in the Euclidean norm; see
+        Bound of the distance to the intended posterior, in the Euclidean norm; see
         `enlargement`.
 
     Examples
@@ -249,7 +249,7 @@ def ellipsoid(values: ArrayLike, coverage: float = 0.9, *, wasserstein: float = 
             f"from {sds.min():.3g} to {sds.max():.3g}: rescale them."
         )
     covariance = np.atleast_2d(np.cov(draws, rowvar=False))
-    # in units of their own, as entries may differ by many powers of ten
+    # each in its own units, as entries may differ by many powers of ten
     units = np.where(sds > 0, sds, 1.0)
     correlation = covariance / np.outer(units, units)
     if np.linalg.matrix_rank(correlation, hermitian=True) < p:
@@ -302,8 +302,8 @@ def _is_number(value: object) -> bool:
 def enlarged_interval(values: ArrayLike, coverage: float, wasserstein: float) -> Array:
     """Interval of draws that has the coverage under any distribution within a distance of theirs.
 
-    Part of what may be missed goes to the interval, the rest to its enlargement, so that the whole
-    is as narrow as can be. Where K draws cannot reach the level of the interval by quantiles, it is
+    The miss probability is divided between the interval and its enlargement so that the result is
+    as narrow as possible. Where K draws cannot reach the level of the interval by quantiles, it is
     Student's t (see `nearbayes.draws.credible.spread_interval`).
 
     Parameters
@@ -377,5 +377,5 @@ def _checked(values: ArrayLike) -> Array:
 
 
 def _quantile(distances: Array, level: float) -> float:
-    """Quantile of draws that a further one exceeds as rarely as it should (Weibull)."""
+    """Quantile that a further draw exceeds with the right probability (Weibull)."""
     return float(np.quantile(distances, level, method="weibull"))

@@ -27,13 +27,13 @@ Spread = Literal["raw", "inflated", "calibrated"]
 
 
 class Calibrated(Protocol):
-    """How far intervals of a quantity must reach, learned where the truth is known."""
+    """Calibration of intervals of a quantity, learned from known truths."""
 
     def interval(self, values: Array, coverage: float | Sequence[float]) -> Array:
         """Interval of draws, shape (..., 2), or (..., 2, n_levels) for several levels."""
 
     def spread(self, values: Array) -> Array:
-        """Draws spread around their mean as far as the intervals reach."""
+        """Draws with the spread of the intervals around their mean."""
 
     def reshaped(self, shape: tuple[int, ...]) -> Self:
         """The same for a quantity of another shape."""
@@ -43,7 +43,7 @@ class Calibrated(Protocol):
 
 
 class KnownTruths(Protocol):
-    """Posteriors of data sets whose truth is known."""
+    """Posteriors of data sets with a known truth."""
 
     def calibrated(self, function: Callable[[Any], Any], functional: Functional) -> Functional:
         """A functional of the real draws, calibrated by its values at truths and their draws."""
@@ -58,17 +58,17 @@ class Functional:
     values : array of shape (n_draws, ...)
         The raw draws.
     inflation : float
-        Factor that makes up for a truncated schedule (App. C).
+        Factor that corrects for a truncated schedule (App. C).
     link : "identity", "log" or "logit"
         Scale on which draws are spread.
     origin : mapping
-        Where the draws came from, in a few words and numbers; goes along with `to_arviz`.
+        Source of the draws, in a few words and numbers; `to_arviz` passes it on.
     coordinates : mapping of str to sequence, optional
-        Name and labels of every axis after that of the draws.
+        Name and labels of every axis after the draw axis.
     start : float
         See `nearbayes.draws.credible.on_link_scale`.
     calibration : Calibrated, optional
-        What simulated data sets say about intervals of this quantity.
+        Calibration of this quantity's intervals on simulated data sets.
 
     Examples
     --------
@@ -87,11 +87,11 @@ class Functional:
 
     @property
     def spread(self) -> Spread:
-        """How intervals and draws are spread by default, the best way known.
+        """How intervals and draws are spread by default, the best way available.
 
         - "calibrated": by simulation, so that intervals cover known truths
-        - "inflated": for what the schedule leaves out
-        - "raw": not at all, where nothing is left out and no truth is known
+        - "inflated": corrected for the truncated schedule
+        - "raw": unchanged, if nothing is truncated and no truth is known
         """
         if self.calibration is not None:
             return "calibrated"
@@ -117,7 +117,7 @@ class Functional:
 
     @property
     def std(self) -> Array:
-        """Posterior standard deviation of the draws as `adjusted` spreads them, shape (...)."""
+        """Standard deviation of the `adjusted` draws, shape (...)."""
         return _sample_std(self.adjusted())
 
     @property
@@ -138,7 +138,7 @@ class Functional:
         ----------
         coverage : float or sequence of float
         spread : "raw", "inflated" or "calibrated", optional
-            By default the property `spread`, the best that is known.
+            By default the property `spread`, the best available.
         """
         chosen = self._checked(spread)
         if chosen == "calibrated" and self.calibration is not None:
@@ -149,17 +149,17 @@ class Functional:
     def band(
         self, coverage: float = 0.9, *, spread: Spread | None = None, wasserstein: float = 0.0
     ) -> Array:
-        """Band that holds all entries at once, such as a whole curve, shape (..., 2).
+        """Band that contains all entries at once, such as a whole curve, shape (..., 2).
 
-        See `nearbayes.credible_sets.sup_t_band`; intervals hold each entry alone.
+        See `nearbayes.credible_sets.sup_t_band`; intervals contain each entry separately.
 
         Parameters
         ----------
         coverage : float
         spread : "raw", "inflated" or "calibrated", optional
-            By default the property `spread`, the best that is known.
+            By default the property `spread`, the best available.
         wasserstein : float
-            Bound of the distance to the posterior that is meant, by which the band is enlarged
+            Bound of the distance to the intended posterior, by which the band is enlarged
             (App. B.2).
 
         Examples
@@ -175,7 +175,7 @@ class Functional:
     def ellipsoid(
         self, coverage: float = 0.9, *, spread: Spread | None = None, wasserstein: float = 0.0
     ) -> Ellipsoid:
-        """Mahalanobis ellipsoid that holds a vector quantity; see `nearbayes.credible_sets`."""
+        """Mahalanobis ellipsoid that contains a vector quantity; see `nearbayes.credible_sets`."""
         return ellipsoid(self.adjusted(spread), coverage, wasserstein=wasserstein)
 
     def _checked(self, spread: Spread | None) -> Spread:
@@ -183,12 +183,12 @@ class Functional:
             return self.spread
         if spread not in get_args(Spread):
             raise ValueError(
-                f"spread must be one of {', '.join(get_args(Spread))}, or None for the best that "
-                f"is known, got {spread!r}."
+                f"spread must be one of {', '.join(get_args(Spread))}, or None for the best "
+                f"available, got {spread!r}."
             )
         if spread == "calibrated" and self.calibration is None:
             raise ValueError(
-                "spread='calibrated' needs simulated data sets, of which there are none here: fit "
+                "spread='calibrated' needs simulated data sets, but there are none here: fit "
                 "with calibration='simulation', or leave spread out."
             )
         return spread
@@ -209,7 +209,7 @@ class Functional:
         return replace(self, values=values, calibration=chosen, coordinates=None)
 
     def as_vector(self) -> Functional:
-        """The same entries, on one axis."""
+        """The same entries on one axis."""
         flat = self.values.reshape(len(self.values), -1)
         calibration = self.calibration and self.calibration.reshaped(flat.shape[1:])
         return replace(self, values=flat, calibration=calibration, coordinates=None)
@@ -231,7 +231,7 @@ class Functional:
         return correlation
 
     def summary(self, coverage: float = 0.9) -> dict[str, Any]:
-        """Mean, sd, Monte Carlo error, interval bounds and how they are spread, by name."""
+        """Mean, sd, Monte Carlo error, interval bounds and their kind of spread, by name."""
         bounds = self.interval(coverage)
         return {
             "mean": self.mean,
@@ -249,19 +249,19 @@ class Functional:
         variable: str = "value",
         spread: Spread | None = None,
     ) -> Any:
-        """Give the draws to ArviZ, as one chain.
+        """Convert the draws to ArviZ's format, as one chain.
 
-        Draws are independent, so ArviZ's r_hat and ess mean nothing; the attributes say so, and
-        where the draws came from. Needs ArviZ: ``pip install 'nearbayes[arviz]'``.
+        Draws are independent, so ArviZ's r_hat and ess have no meaning; the attributes say so and
+        name the source of the draws. Needs ArviZ: ``pip install 'nearbayes[arviz]'``.
 
         Parameters
         ----------
         names : sequence or mapping, optional
             Labels of the entries of a vector; or ``{axis: labels, ...}`` for any number of axes.
         variable : str
-            What ArviZ calls the quantity.
+            Name of the quantity in ArviZ.
         spread : "raw", "inflated" or "calibrated", optional
-            By default draws are spread as far as intervals reach; the attribute `spread` says how.
+            By default draws have the spread of the intervals; see the attribute `spread`.
 
         Returns
         -------
@@ -278,7 +278,7 @@ class Functional:
 
 
 def _sample_std(values: Array) -> Array:
-    if len(values) < 2:  # one draw has no spread to speak of, not a spread of 0
+    if len(values) < 2:  # the spread of one draw is undefined, not 0
         return np.full(values.shape[1:], np.nan)
     return np.asarray(values.std(axis=0, ddof=1))
 
@@ -297,7 +297,7 @@ def values_of(function: Callable[[Any], Any], draws: Sequence[Any]) -> Array:
 def named_values_of(
     function: Callable[[Any], Any], draws: Sequence[Any]
 ) -> tuple[Array, list[str] | None]:
-    """Values as in `values_of`, and names of the entries where the function gives dictionaries.
+    """Values as in `values_of`, and names of the entries if the function returns dictionaries.
 
     Examples
     --------

@@ -1,6 +1,7 @@
 """Inference data: draws in the form that ArviZ reads.
 
-ArviZ 1 has another constructor than 0.x and gives an xarray DataTree; both take the same draws.
+ArviZ 1 has a different constructor from 0.x and returns an xarray DataTree; both take the same
+draws.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ def inference_data(
     coordinates: Coordinates,
     attributes: Mapping[str, str | float],
 ) -> Any:
-    """Put draws into an `InferenceData` (ArviZ 0.x) or `DataTree` (ArviZ 1).
+    """Convert draws to an `InferenceData` (ArviZ 0.x) or `DataTree` (ArviZ 1).
 
     Parameters
     ----------
@@ -34,9 +35,9 @@ def inference_data(
     variable : str
         Name of the quantity.
     coordinates : mapping of str to sequence
-        Name and labels of every axis after that of the draws, in their order.
+        Name and labels of every axis after the draw axis, in order.
     attributes : mapping
-        What to note of the draws.
+        Attributes of the draws.
     """
     try:
         import arviz
@@ -62,7 +63,7 @@ def as_coordinates(
     names : sequence, mapping or None
         Labels of the entries of a vector; or, for any quantity, name of each axis with its labels.
     known : mapping or None
-        What is used where `names` is None; else axes are called "entry" and counted.
+        Used if `names` is None; if both are None, axes are called "entry" and numbered.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Trace: a few quantities along the paths of the first draws; what diagnostics look at."""
+"""Trace: a few quantities along the paths of the first draws, for diagnostics."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 __all__ = ["MOST_DRAWS", "Trace"]
 
 Array = NDArray[np.float64]
-MOST_DRAWS = 100  # more would take memory and say little more
+MOST_DRAWS = 100  # more would take memory and add little information
 
 
 @dataclass(frozen=True, eq=False)
@@ -22,7 +22,7 @@ class Trace:
     Attributes
     ----------
     n_rows : array of shape (n_steps,)
-        Rows, real and imputed, that models had seen: first the real ones alone.
+        Number of rows, real and imputed, that models were fitted to; first the real ones only.
     values : array of shape (n_draws, n_steps, n_quantities)
         Predictions at some real rows, or the parameters of a model that is a vector.
 
@@ -40,7 +40,7 @@ class Trace:
 
     @classmethod
     def gathered(cls, n_rows: Sequence[float], seen: Sequence[Sequence[Any]]) -> Trace | None:
-        """The trace of what a tracer gave, one list per draw; None where it gave too little."""
+        """The trace of a tracer's records, one list per draw; None if there are too few."""
         noted = [np.stack(each) for each in seen if len(each) == len(n_rows)]
         if not noted or any(each.shape != noted[0].shape for each in noted):
             return None

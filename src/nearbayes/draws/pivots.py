@@ -1,4 +1,4 @@
-r"""Pivots: intervals of any functional of the model that cover what they say.
+r"""Pivots: intervals of any functional of the model with their nominal coverage.
 
 On each simulated data set s the functional has draws with mean :math:`m_s` and standard deviation
 :math:`s_s`, and its value :math:`\theta^*` at the truth is known. The errors in units of the
@@ -6,14 +6,14 @@ pooled standard deviation,
 
 .. math:: z_s = (\theta^* - m_s) / \bar s, \quad \bar s^2 = \tfrac1S \sum_s s_s^2,
 
-say how far, and to which side, the real draws (mean m, standard deviation :math:`\sigma`) are off:
-the interval is
+estimate how far, and in which direction, the real draws (mean m, standard deviation
+:math:`\sigma`) are off. The interval is
 
 .. math:: m + \bar z\, \sigma \pm t_\nu\, \tau\, \sigma \sqrt{1 + 1/S}, \quad
     \tau^2 = \frac{\sum_s (z_s - \bar z)^2 + \nu_0 \phi^2}{S - 1 + \nu_0}, \quad
     \nu = S - 1 + \nu_0
 
-stretched to hold the inflated interval around the mean m. There are few simulated sets, so that
+stretched to contain the inflated interval around the mean m. There are few simulated sets, so
 the factor :math:`\phi` of predictions counts as :math:`\nu_0` of them. The interval is not
 symmetric: a learner that shrinks an effect to zero has its truth on the other side. (Measured on
 known truths in `experiments/functionals`.)
@@ -42,7 +42,7 @@ from nearbayes.draws.credible import (
 __all__ = ["Pivots"]
 
 Array = NDArray[np.float64]
-PRIOR_SETS = 6.0  # how many simulated sets the factor of predictions counts for
+PRIOR_SETS = 6.0  # the factor of predictions counts as this many simulated sets
 MOST_APART = 3.0  # how far standard deviations of simulated and real draws may be from each other
 
 
@@ -60,7 +60,7 @@ class Pivots:
         Pooled standard deviation of the draws.
     n_sets : int
     factor : float
-        What standard deviations of predictions are multiplied by; at least `inflation`.
+        Factor for standard deviations of predictions; at least `inflation`.
     inflation, link, start
         As in `Functional`.
 
@@ -102,7 +102,7 @@ class Pivots:
     def interval(self, values: Array, coverage: float | Sequence[float] = 0.9) -> Array:
         """Interval of the real draws, shape (..., 2), or (..., 2, n_levels) for several levels.
 
-        It holds the inflated interval, and so the mean.
+        It contains the inflated interval, and therefore the mean.
         """
         levels = as_levels(coverage)
         inflated = spread_interval(values, list(levels), self.inflation, self.link, self.start)
@@ -135,7 +135,7 @@ class Pivots:
         return centre, np.asarray(scaled.std(axis=0, ddof=1))
 
     def spread(self, values: Array) -> Array:
-        """Draws stretched on either side of their mean as far as 90 % intervals reach."""
+        """Draws stretched on either side of their mean to the spread of 90 % intervals."""
         scaled = on_link_scale(values, self.link, self.start)
         centre, own = self._centre_and_sd(values)
         bounds = on_link_scale(self.interval(values, 0.9), self.link, self.start)

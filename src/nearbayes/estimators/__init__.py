@@ -1,4 +1,4 @@
-"""Estimators: the scikit-learn face of the library."""
+"""Estimators: the scikit-learn interface of the library."""
 
 from nearbayes.estimators.classifier import PosteriorClassifier
 from nearbayes.estimators.loading import load

@@ -1,12 +1,12 @@
-r"""Calibration: intervals that cover what they say, by simulation (docs/design.md).
+r"""Calibration: intervals with their nominal coverage, by simulation (docs/design.md).
 
 A posterior centred on a regularised fit misses the fit's bias, so its intervals cover too little.
-Take a truth :math:`f^*` that data like the real ones may come from (`truth.py`), simulate data sets
-from it at the real inputs, run the same method on each, and compare its posterior with the known
-truth: at the real inputs for intervals of predictions (`nearbayes.draws.calibration`), and by any
-function of the draws for functionals (`nearbayes.draws.pivots`). Log-odds are started with half an
-effective observation, :math:`n_{eff} = \sum p(1 - p) / \sum \mathrm{var}(p)`. Nothing is assumed of
-the method or the estimator but that its errors on data like the real ones are alike.
+Choose a plausible truth :math:`f^*` for the real data (`truth.py`), simulate data sets from it at
+the real inputs, run the same method on each, and compare its posterior with the known truth: at the
+real inputs for intervals of predictions (`nearbayes.draws.calibration`), and by any function of the
+draws for functionals (`nearbayes.draws.pivots`). Log-odds are smoothed by half an effective
+observation, :math:`n_{eff} = \sum p(1 - p) / \sum \mathrm{var}(p)`. The only assumption about the
+method and the estimator is that errors on similar data are similar.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ MOST_SETS = 6
 MOST_DRAWS = 12  # per simulated set
 MOST_POINTS = 1_000
 MOST_TRIES = 50
-MOST_TIMES, MANY_ROWS = 10, 20_000  # outcomes of the truth that a learner gets to learn it
+MOST_TIMES, MANY_ROWS = 10, 20_000  # outcomes of the truth, relative to n, for learning it
 
 
 def simulation_plan(n_draws: int) -> tuple[int, int]:
@@ -71,9 +71,9 @@ def simulation_plan(n_draws: int) -> tuple[int, int]:
 
 
 def differ(posterior: Posterior, data: Data, known: Table | None = None) -> bool:
-    """Whether draws differ at all; else there is nothing to scale (an ensemble of equal fits).
+    """Whether draws differ; if not, there is nothing to scale (an ensemble of equal fits).
 
-    `known` is where predictions are, if draws have no others.
+    `known` is the table of the kept predictions, if draws have no others.
     """
     few = data.select(np.arange(min(len(data.y), 50))).x if known is None else known
     return bool(np.ptp(posterior.predict(few), axis=0).any())
@@ -94,7 +94,7 @@ def calibrated(
     draw_timeout: float | None = None,
     draw_memory: float | None = None,
 ) -> Posterior:
-    """Simulate data sets from a likely truth, and compare the posterior of each with it.
+    """Simulate data sets from a plausible truth, and compare the posterior of each with it.
 
     Returns the posterior with its `calibration`, and with `truths`: the draws of the simulated
     sets, if these are small enough to keep.
@@ -108,24 +108,25 @@ def calibrated(
     draw : callable
         ``draw(algorithm, data, **run)`` runs the method.
     n_sets : int, optional
-        Simulated data sets, two or more; default as many as cost about 1.4 times the draws.
+        Number of simulated data sets, two or more; by default they take about 1.4 times as long as
+        the draws.
     n_jobs, on_error, progress, executor, checkpoint, draw_timeout, draw_memory
-        As in `nearbayes.martingale_posterior`; simulated sets are taken in parallel, and kept one
+        As in `nearbayes.martingale_posterior`; simulated sets run in parallel, and are stored one
         by one.
     most_bytes : float
-        Keep draws of simulated sets that together, pickled, are not larger; 0 keeps none.
+        Keep the draws of simulated sets if their total pickled size is not larger; 0 keeps none.
     """
     usual, n_draws = simulation_plan(len(posterior))
     n_sets = usual if n_sets is None else _checked_sets(n_sets)
     rng = Seeds(posterior.provenance.seed).calibration()
     seeds = [integer_seed(rng) for _ in range(n_sets)]
     chunks, points = as_chunks(posterior.algorithm), _points(data, rng)
-    # a simulated set takes a first fit, what is learned before it, and its draws
+    # a simulated set needs a first fit, the learning before it, and its draws
     limit = limit_of(None if draw_timeout is None else draw_timeout * (n_draws + 2), draw_memory)
     most_bytes /= n_sets
     known = (draw, n_draws, most_bytes)
     parts = {} if checkpoint is None else _decisive(posterior, data, points, *known)
-    # other draws, as after a larger n_draws, have simulated sets of their own
+    # other draws, as after a larger n_draws, have their own simulated sets
     place = within(checkpoint, digest(parts)[:12])
     with opened(place, parts, "set-{}".format) as kept:
         find = partial(_truth, chunks, posterior, points, data, rng)
@@ -160,13 +161,13 @@ def calibrated(
 def _truth(
     chunks: ChunkAlgorithm, posterior: Posterior, points: Table, data: Data, rng: Rng
 ) -> tuple[Truth, float, float, Rng]:
-    """A likely truth, the start of log-odds, the seconds these took, and the generator after."""
+    """A plausible truth, the smoothing of log-odds, their seconds, and the generator afterwards."""
     truth, spent = timed_on_one_thread(lambda: likely_truth(chunks, posterior.first, data, rng))
     return truth, _start(posterior, points), spent, rng
 
 
 def _seen(found: Gathered, seeds: list[int]) -> list[_Seen]:
-    """Simulated sets that could be used; a warning if these are not all."""
+    """Usable simulated sets; a warning if some are not usable."""
     lost = list(found.lost.values())
     if not found.done:
         raise CalibrationError(lost[0].error)
@@ -183,7 +184,7 @@ def _seen(found: Gathered, seeds: list[int]) -> list[_Seen]:
 def _compared(
     posterior: Posterior, seen: list[_Seen], truth: Truth, start: float, n_draws: int
 ) -> Calibration:
-    """What simulated sets say of the posterior; `seconds` are added later."""
+    """Calibration of the posterior by simulated sets; `seconds` are added later."""
     pooled = np.mean([each.variance.mean(axis=0) for each in seen], axis=0)
     if posterior.link == "logit":  # classes have one scale
         pooled = pooled.mean()
@@ -191,7 +192,7 @@ def _compared(
         tuple(ratios(each.error, each.variance, pooled) for each in seen),
         posterior.link,
         n_draws,
-        # where draws start at random, the correction for truncation is conservative (App. C)
+        # if draws start at random, the correction for truncation is conservative (App. C)
         1.0 if posterior.chunks.traits.randomised else posterior.inflation,
         0.0,
         pooled,
@@ -203,7 +204,7 @@ def _compared(
 def _decisive(
     posterior: Posterior, data: Data, points: Table, draw: Draw, n_draws: int, most_bytes: float
 ) -> dict[str, Any]:
-    """All that decides what simulated sets say; the draws stand for all that has made them."""
+    """Everything that determines the simulated sets; the draws represent all that made them."""
     few = points if posterior.kept_at is None else posterior.kept_at
     return {
         "data": digest(data),
@@ -217,7 +218,7 @@ def _decisive(
 
 
 def _learned(algorithm: Any, truth: Truth, data: Data, rng: Rng) -> Any:
-    """The user's estimator fitted to many outcomes of the truth; None if that cannot be."""
+    """The user's estimator fitted to many outcomes of the truth; None if that is not possible."""
     if not isinstance(algorithm, ClassifierAlgorithm | RegressorAlgorithm):
         return None
     n, classes = len(data.y), getattr(algorithm, "classes", None)
@@ -264,7 +265,7 @@ class CalibrationError(RuntimeError):
 
 @dataclass(frozen=True)
 class _Simulation:
-    """What all simulated data sets share."""
+    """Shared by all simulated data sets."""
 
     algorithm: ChunkAlgorithm
     truth: Truth
@@ -276,7 +277,7 @@ class _Simulation:
     start: float
 
     def data_set(self, rng: Rng) -> tuple[Any, Data]:
-        """Outcomes of the truth at the real inputs, of two classes at least."""
+        """Outcomes of the truth at the real inputs, with at least two classes."""
         for _ in range(MOST_TRIES):
             again, simulated = self.algorithm.simulate(
                 lambda x: self.truth.sample(x, rng), self.data

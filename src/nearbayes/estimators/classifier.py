@@ -1,4 +1,4 @@
-"""PosteriorClassifier: any classifier, with posterior draws of it."""
+"""PosteriorClassifier: posterior draws of any classifier."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class Uncertainty:
 
     @classmethod
     def of(cls, predictions: Functional) -> Uncertainty:
-        """Split class probabilities of draws, spread as far as their intervals reach."""
+        """Split class probabilities of draws, which have the spread of their intervals."""
         if len(predictions.values) < 2:
             raise ValueError(
                 "epistemic uncertainty needs at least 2 draws, got 1: draw again with a larger "
@@ -71,55 +71,57 @@ class PosteriorClassifier(ClassifierMixin, PosteriorEstimator):  # type: ignore[
     ----------
     estimator : classifier, optional
         Any scikit-learn classifier with `predict_proba`; never changed. Default:
-        `SmoothTreesClassifier`, boosted trees blended with a smooth model, which takes missing
-        values and categorical columns.
-        AutoGluon's `TabularPredictor`, configured but not fitted, will do, too.
+        `SmoothTreesClassifier`, boosted trees blended with a smooth model, which accepts
+        missing values and categorical columns. AutoGluon's `TabularPredictor`, configured but not
+        fitted, also works.
     n_draws : int or "quick"
         Number of posterior draws; each is a fitted estimator. "quick" is a first look, in at most
-        three times the time of a 5-fold cross-validation: 6 draws of one refit, whose intervals are
-        rough, as they are not calibrated. To refine it, fit again with ``n_draws=50`` and
+        three times the time of a 5-fold cross-validation: 6 draws with one refit, and rough
+        intervals, which are not calibrated. To refine it, fit again with ``n_draws=50`` and
         ``warm_start=True``.
     n_refits : int, optional
         Refits per draw; default 8, 4 for boosted trees, 1 for AutoGluon. More refits capture more
-        of the posterior variance; intervals are corrected for what is missing. 0 gives back the
-        first fit. Boosted trees and AutoGluon get equal blocks up to a horizon of n rows, which
-        predicts best for them (docs/design.md); other estimators the blocks that capture most.
+        of the posterior variance; intervals are corrected for the rest. With 0, draws
+        are first fits. Boosted trees and AutoGluon use equal blocks up to a horizon of n rows,
+        which predict best for them (docs/design.md); other estimators use the blocks that capture
+        the most variance.
     method : "martingale", "bootstrap", "parametric_bootstrap", "ensemble", "anchored" or "ntkgp"
-        Martingale posterior (the paper's Algorithm 1), or a baseline; the last two for networks.
+        Martingale posterior (the paper's Algorithm 1), or a baseline; the last two are for
+        networks.
     inputs : "urn", "kde" or object of `nearbayes.inputs`
         Where imputed rows of X come from.
     schedule : Schedule or "auto", optional
-        Overrules `n_refits`. "auto" chooses among a few schedules by held-out log score, at
-        the cost of that many trial runs with up to 16 draws.
+        Overrides `n_refits`. "auto" chooses among a few schedules by held-out log score; each
+        candidate costs a trial run with up to 16 draws.
     calibration : "auto", "simulation" or None
         Whether intervals of the prediction are calibrated by simulation (`calibration.py`), at
-        about 1.4 times the cost of the draws. "auto" does so for flexible learners (trees, forests,
-        networks, ...), which need it, and not for linear ones, nor for AutoGluon, where it would
+        about 1.4 times the cost of the draws. "auto" calibrates flexible learners (trees, forests,
+        networks, ...), which need it, but not linear ones, and not AutoGluon, for which it would
         take hours.
     n_jobs : int, optional
-        Processes; None honours ``joblib.parallel_config``.
+        Number of processes; None uses the setting of ``joblib.parallel_config``.
     random_state : None, int, numpy Generator or RandomState
     on_error : "report" or "raise"
         Report draws that fail and keep the others, or raise the first error.
     progress : bool, optional
         Show a progress bar with a cost estimate; None shows it on a terminal.
     warm_start : bool
-        Whether `fit`, called again with the same data and settings, keeps the draws that are
-        there and makes only those that are missing: after Ctrl-C, or with a larger `n_draws`.
+        Whether `fit`, called again with the same data and settings, keeps existing draws and makes
+        only missing ones: after Ctrl-C, or with a larger `n_draws`.
     executor : str or Dask client, optional
-        Where draws and simulated data sets are made: "serial", "threads", "processes", "dask",
-        "ray", the address of a Dask scheduler or a Dask client. None honours
-        ``joblib.parallel_config``. Draws are the same everywhere, bit for bit.
+        Where draws and simulated data sets run: "serial", "threads", "processes", "dask",
+        "ray", the address of a Dask scheduler or a Dask client. None uses the
+        setting of ``joblib.parallel_config``. Draws are the same everywhere, bit for bit.
     checkpoint : path or str, optional
         A folder, or an address such as s3://bucket/prefix, where finished draws and simulated data
-        sets are kept. The same `fit`, in another process, goes on from there. It holds pickles:
-        as trusted as the code that wrote it.
+        sets are stored. The same `fit`, in another process, continues from there. It contains
+        pickles, so trust it only as much as the code that wrote it.
     draw_timeout : float, optional
-        Seconds that a draw may take before its worker process is ended and it counts as failed.
-        The first fit, in this process, has no limit.
+        Time limit per draw in seconds; its worker process is then stopped and the draw counts as
+        failed. The first fit, in this process, has no limit.
     draw_memory : float, optional
-        Bytes by which a worker process may grow while it makes a draw, before it is ended and the
-        draw counts as failed; on Linux.
+        Memory limit in bytes: how much a worker process may grow during a draw before it is stopped
+        and the draw counts as failed; on Linux.
 
     Attributes
     ----------
@@ -195,14 +197,14 @@ class PosteriorClassifier(ClassifierMixin, PosteriorEstimator):  # type: ignore[
         Parameters
         ----------
         X : table of shape (n_rows, n_columns)
-            Array, sparse matrix, pandas or polars frame; reaches the estimator as it is.
+            Array, sparse matrix, pandas or polars data frame; passed to the estimator unchanged.
         y : array of shape (n_rows,)
             Class labels.
         sample_weight : array of shape (n_rows,), optional
-            Counts of rows: weight 2 is the row twice, weight 0 is no row.
+            Counts of rows: weight 2 means that the row occurs twice, weight 0 that it is absent.
         predict_on : table of shape (n_new_rows, n_columns), optional
-            Keep nothing of a draw but its predictions at these rows, for models that are too
-            large to keep. Prediction then works for this table alone.
+            Keep only the predictions of a draw at these rows, for models that are too large to
+            keep. Prediction then works only for this table.
         **fit_params : dict
             Further arguments of the estimator's `fit`, the same at every fit.
         """
@@ -217,7 +219,7 @@ class PosteriorClassifier(ClassifierMixin, PosteriorEstimator):  # type: ignore[
         return self
 
     def _algorithm(self, fit_params: dict[str, Any]) -> Any:
-        """What fits the classifier."""
+        """The algorithm that fits the classifier."""
         routed = self._routed(fit_params)
         return classifier_algorithm(self._base_estimator(), routed, self._is_quick)
 
@@ -226,7 +228,7 @@ class PosteriorClassifier(ClassifierMixin, PosteriorEstimator):  # type: ignore[
         return np.asarray(self.posterior_predictions(X).mean(axis=0))
 
     def predict(self, X: Any) -> NDArray[Any]:
-        """Likeliest class under the posterior mean, shape (n_rows,)."""
+        """Most probable class under the posterior mean, shape (n_rows,)."""
         likeliest = self.predict_proba(X).argmax(axis=1)
         return np.asarray(self.classes_[likeliest])
 
@@ -240,8 +242,8 @@ class PosteriorClassifier(ClassifierMixin, PosteriorEstimator):  # type: ignore[
         X : table of shape (n_rows, n_columns)
         coverage : float or sequence of float
         spread : "raw", "inflated" or "calibrated", optional
-            By default the best that is known, ``posterior_.spread``: calibrated by simulation, or
-            inflated for what the schedule leaves out; on the log-odds scale.
+            By default the best available, ``posterior_.spread``: calibrated by simulation, or
+            inflated for the truncated schedule; on the log-odds scale.
 
         Returns
         -------
@@ -252,7 +254,7 @@ class PosteriorClassifier(ClassifierMixin, PosteriorEstimator):  # type: ignore[
     def predict_uncertainty(self, X: Any) -> Uncertainty:
         """Split the entropy of each prediction into aleatoric and epistemic parts.
 
-        The draws are spread as far as the intervals of `predict_interval` reach.
+        The draws have the spread of the intervals of `predict_interval`.
         """
         return Uncertainty.of(self.posterior_.predictions(self._new_table(X)))
 
@@ -275,7 +277,7 @@ class PosteriorClassifier(ClassifierMixin, PosteriorEstimator):  # type: ignore[
             ) from error
 
     def _warn_of_lost_classes(self) -> None:
-        """Say when draws never saw a class: bootstrap samples can lose a rare one."""
+        """Warn if draws never saw a class: bootstrap samples can miss a rare one."""
         seen = [set(draw.classes_.tolist()) for draw in self.posterior_.draws]
         names = self.posterior_.algorithm.labels.tolist()
         for label, name in zip(self.classes_.tolist(), names, strict=True):

@@ -1,4 +1,4 @@
-"""Columns: rows of a file, as pandas reads them, for models that the command line has fitted."""
+"""Columns: rows of a file, as pandas reads them, for models fitted by the command line."""
 
 from __future__ import annotations
 
@@ -15,23 +15,23 @@ from nearbayes.tables.table import is_frame
 
 __all__ = ["ColumnReader", "column_reader"]
 
-ABOUT = "attachments/about.json"  # where the command line notes how it has read its file
+ABOUT = "attachments/about.json"  # where the command line records how it read its file
 
 
 @dataclass(frozen=True)
 class ColumnReader:
-    """Turns rows of a file into inputs as the command line did for the fit.
+    """Converts rows of a file to inputs as the command line did for the fit.
 
     Attributes
     ----------
     schema : dict
-        What the command line has noted of each column.
+        The command line's record of each column.
     """
 
     schema: dict[str, Any]
 
     def __call__(self, X: Any, names: Sequence[str]) -> Any:
-        """Inputs of the model, whose names are given; what has them already is left as it is."""
+        """Inputs of the model with the given names; tables that already have them are unchanged."""
         if not is_frame(X) or self._is_read(X, names):
             return X
         return resolved("nearbayes.cli.raw_rows:inputs_of")(self.schema, X)
@@ -45,7 +45,7 @@ class ColumnReader:
 
 
 def column_reader(archive: Archive) -> ColumnReader | None:
-    """How the command line read the columns, if it has fitted the model in a file."""
+    """How the command line read the columns, if it fitted the model in a file."""
     if ABOUT not in archive.names:
         return None
     try:

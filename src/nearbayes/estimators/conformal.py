@@ -1,7 +1,7 @@
 """Conformal: predictive intervals with a finite-sample guarantee, from rows held out of the fit.
 
 Split conformal prediction with residuals in units of the predictive standard deviation (crepes):
-whatever the noise really is, intervals cover at least the share they say, over new rows like the
+for any noise distribution, intervals have at least their nominal coverage, over new rows like the
 held-out ones.
 """
 
@@ -46,8 +46,8 @@ def conformal_interval(
 ) -> Array:
     """Interval, shape (n_rows, 2) or (n_rows, 2, n_levels).
 
-    With c the coverage and m held-out rows, bounds are infinite where (m + 1) c > m: so few rows
-    guarantee nothing.
+    With c the coverage and m held-out rows, bounds are infinite where (m + 1) c > m: with so
+    few rows, nothing is guaranteed.
     """
     levels = as_levels(coverage)
     rows = len(layer.alphas[1] if isinstance(layer.alphas, tuple) else layer.alphas)

@@ -1,4 +1,4 @@
-"""Face: what the posterior classifier and regressor share as scikit-learn estimators."""
+"""Face: the scikit-learn interface shared by the posterior classifier and regressor."""
 
 from __future__ import annotations
 
@@ -60,12 +60,12 @@ __all__ = ["Method", "PosteriorEstimator"]
 
 Method = Literal["martingale", "bootstrap", "parametric_bootstrap", "ensemble", "anchored", "ntkgp"]
 METHODS = get_args(Method)
-SAME_ROWS = 0.9  # share of the rows of the fit from which rows are taken to be those
+SAME_ROWS = 0.9  # with at least this share of the fit's rows, rows are taken to be those
 
 
 @dataclass(frozen=True)
 class Drawing:
-    """A method with what it needs: makes posteriors of any algorithm and data."""
+    """A method with its settings: draws posteriors of any algorithm and data."""
 
     method: Method
     inputs: Inputs | str
@@ -83,7 +83,7 @@ class Drawing:
 
 
 class PosteriorEstimator(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
-    """Shared by `PosteriorClassifier` and `PosteriorRegressor`; not for use by itself."""
+    """Shared by `PosteriorClassifier` and `PosteriorRegressor`; not for direct use."""
 
     @abstractmethod
     def _base_estimator(self) -> Any:
@@ -91,7 +91,7 @@ class PosteriorEstimator(MetaEstimatorMixin, BaseEstimator):  # type: ignore[mis
 
     @abstractmethod
     def _algorithm(self, fit_params: dict[str, Any]) -> Any:
-        """What fits, before it has seen data."""
+        """The algorithm, before it has seen data."""
 
     @abstractmethod
     def _checked_target(self, y: Any) -> NDArray[Any]:
@@ -101,9 +101,9 @@ class PosteriorEstimator(MetaEstimatorMixin, BaseEstimator):  # type: ignore[mis
         """Draw the posterior by the chosen method; keep models, or predictions at given rows."""
         keep_at = None if predict_on is None else self._table(predict_on, reset=False)
         if getattr(getattr(algorithm, "fitting", None), "may_change_inputs", False):
-            data = copy.deepcopy(data)  # the user's stays as it is
+            data = copy.deepcopy(data)  # the user's is not changed
         self.row_prints_ = RowPrints.of(data.x, data.y)
-        with stoppable():  # once stopped, further signals do not lose what is finished
+        with stoppable():  # once stopped, further signals do not lose finished work
             self._draw_and_calibrate(algorithm, data, keep_at)
 
     def _run(self, part: str) -> dict[str, Any]:
@@ -132,7 +132,7 @@ class PosteriorEstimator(MetaEstimatorMixin, BaseEstimator):  # type: ignore[mis
         sets, draws = simulation_plan(n_draws) if wanted and n_draws else (0, 0)
         with followed_by("calibration", sets * draws / n_draws) if sets else nullcontext():
             self.posterior_: Posterior = drawing(algorithm, data, predict_on=keep_at, **run)
-        interrupted = self.posterior_.provenance.interrupted  # then the user wants no more work
+        interrupted = self.posterior_.provenance.interrupted  # then the user wants to stop
         if wanted and not interrupted and differ(self.posterior_, data, keep_at):
             most_bytes = MOST_BYTES if keep_at is None else 0
             self.posterior_ = self._calibrated(drawing, data, most_bytes=most_bytes)
@@ -141,7 +141,7 @@ class PosteriorEstimator(MetaEstimatorMixin, BaseEstimator):  # type: ignore[mis
             self.posterior_ = replace(self.posterior_, first=first)
 
     def _check_the_same(self, algorithm: Any, data: Data) -> None:
-        """Refuse to add draws of other data, or of another estimator, to those that are there."""
+        """Refuse to add draws of other data, or of another estimator, to the existing ones."""
         estimator = self._base_estimator()
         params = estimator.get_params() if hasattr(estimator, "get_params") else {}
         noise = getattr(self, "noise", None)
@@ -152,8 +152,8 @@ class PosteriorEstimator(MetaEstimatorMixin, BaseEstimator):  # type: ignore[mis
         if hasattr(self, "posterior_") and before != asked:
             raise ValueError(
                 "warm_start=True adds draws to those of an earlier fit, but X and y, the "
-                "estimator, its settings or the arguments of fit are not the same: give what was "
-                "given then, or set warm_start=False to start anew."
+                "estimator, its settings or the arguments of fit are not the same: pass the same "
+                "ones, or set warm_start=False to start again."
             )
         self._drawn_from = asked
 
@@ -167,7 +167,7 @@ class PosteriorEstimator(MetaEstimatorMixin, BaseEstimator):  # type: ignore[mis
         return Drawing(self.method, self.inputs)
 
     def _wants_calibration(self, algorithm: Any) -> bool:
-        """Whether to calibrate intervals: where asked for, or where the learner needs it."""
+        """Whether to calibrate intervals: if requested, or if the learner needs it."""
         if self.calibration not in (None, "auto", "simulation"):
             raise ValueError(
                 f"calibration must be None, 'auto' or 'simulation', got {self.calibration!r}."
@@ -184,15 +184,15 @@ class PosteriorEstimator(MetaEstimatorMixin, BaseEstimator):  # type: ignore[mis
         Parameters
         ----------
         X, y, sample_weight
-            As given to `fit`.
+            As passed to `fit`.
         n_sets : int, optional
-            Simulated data sets, two or more; each costs as much as 12 draws. Default: as many as
-            ``fit`` with ``calibration="simulation"`` takes, 6 for 36 draws or more.
+            Number of simulated data sets, two or more; each costs as much as 12 draws. By default
+            as many as ``fit`` with ``calibration="simulation"`` uses, 6 for 36 draws or more.
         """
         data = Data.of(self._new_table(X), self._checked_target(y), sample_weight)
         if self.posterior_.kept_at is not None:
             raise ValueError(
-                "draws of which only predictions are kept cannot be calibrated any more: use "
+                "draws of which only predictions are kept cannot be calibrated later: use "
                 "fit(X, y, predict_on=...) with calibration='simulation'."
             )
         self.posterior_ = self._calibrated(self._same_drawing(), data, n_sets=n_sets)
@@ -200,7 +200,7 @@ class PosteriorEstimator(MetaEstimatorMixin, BaseEstimator):  # type: ignore[mis
 
     @property
     def calibration_(self) -> Calibration | None:
-        """What simulated data sets say about intervals of predictions; None without any."""
+        """Calibration of predictions by simulated data sets; None without any."""
         return self.posterior_.calibration
 
     def functional(
@@ -217,19 +217,19 @@ class PosteriorEstimator(MetaEstimatorMixin, BaseEstimator):  # type: ignore[mis
         Importances, partial dependences, differences of predictions, ranks, average effects. Its
         intervals are calibrated on the simulated data sets of `calibration_`: the functional at
         their truth is compared with its posterior in each. The truth predicts (`predict`,
-        `predict_proba`, `classes_`) as a fitted estimator does; where `function` needs more, such
-        as `feature_importances_`, its value at the truth is that of the estimator fitted to many
-        outcomes of the truth (so scale what grows with the number of rows, such as counts of
-        splits).
+        `predict_proba`, `classes_`) like a fitted estimator. If `function` needs more, such as
+        `feature_importances_`, its value at the truth is that of the estimator fitted to many
+        outcomes of the truth (so scale quantities that grow with the number of rows, such as counts
+        of splits).
 
         Parameters
         ----------
         function : callable
             Takes a fitted estimator, returns a number or an array of fixed shape.
         X, y, sample_weight : optional
-            As given to `fit`, to simulate data sets again: only needed where they were too large
-            to keep (200 MB), or after `calibration=None`. A model from a file has those that
-            ``save(path, simulated=True)`` has written.
+            As passed to `fit`, to simulate data sets again: only needed if they were too large to
+            keep (200 MB), or after `calibration=None`. A model from a file has those that
+            ``save(path, simulated=True)`` wrote.
         link : "identity", "log" or "logit"
             Scale on which draws are spread: "log" for positive quantities, "logit" for
             probabilities.
@@ -237,8 +237,8 @@ class PosteriorEstimator(MetaEstimatorMixin, BaseEstimator):  # type: ignore[mis
         Returns
         -------
         Functional
-            Its property `spread` says what its intervals are: "calibrated", or "inflated" (for the
-            schedule alone) where there are no simulated data sets.
+            Its property `spread` names the kind of its intervals: "calibrated", or "inflated" (only
+            for the schedule) if there are no simulated data sets.
 
         Examples
         --------
@@ -254,7 +254,7 @@ class PosteriorEstimator(MetaEstimatorMixin, BaseEstimator):  # type: ignore[mis
         """
         check_is_fitted(self, "posterior_")
         if self.posterior_.kept_at is not None:
-            return self.posterior_.apply(function)  # which says why not
+            return self.posterior_.apply(function)  # which explains why not
         if X is not None:
             data = Data.of(self._new_table(X), self._checked_target(y), sample_weight)
             known = self._calibrated(self._same_drawing(), data, most_bytes=np.inf)
@@ -262,7 +262,7 @@ class PosteriorEstimator(MetaEstimatorMixin, BaseEstimator):  # type: ignore[mis
         if self.calibration_ is not None and self.posterior_.truths is None:
             warn(
                 "intervals of this functional are inflated, not calibrated, as simulated data sets "
-                "were too large to keep or are not in the file: give X and y, as in fit, to "
+                "were too large to keep or are not in the file: pass X and y, as in fit, to "
                 "simulate them again, or save with simulated=True.",
                 DrawWarning,
             )
@@ -276,17 +276,17 @@ class PosteriorEstimator(MetaEstimatorMixin, BaseEstimator):  # type: ignore[mis
         fit_params: dict[str, Any] | None = None,
         **options: Any,
     ) -> Diagnosis:
-        """Say whether intervals can be trusted, and if not, why not and what to do.
+        """Check whether intervals can be trusted, and if not, why not and what to do.
 
         Parameters
         ----------
         X, y, sample_weight
-            As given to `fit`.
+            As passed to `fit`.
         fit_params : dict, optional
-            Further arguments that `fit` was given, which a model loaded from a file lacks.
+            Further arguments that were passed to `fit`, which a model loaded from a file lacks.
         **options : checks, precision, at, random_state
-            See `nearbayes.diagnostics.diagnose`: ``checks="all"`` asks the questions that take
-            long, `at` says for how many rows to forecast.
+            See `nearbayes.diagnostics.diagnose`: ``checks="all"`` includes the checks that take
+            long, `at` is the number of rows to forecast for.
 
         Examples
         --------
@@ -317,7 +317,7 @@ class PosteriorEstimator(MetaEstimatorMixin, BaseEstimator):  # type: ignore[mis
     def report(
         self, X: Any, y: Any, path: str | os.PathLike[str] | None = None, **options: Any
     ) -> Any:
-        """Say in plain words how good and how sure the model is, on rows with known outcomes.
+        """Report in plain words how good and how certain the model is, on rows with known outcomes.
 
         Parameters
         ----------
@@ -331,8 +331,9 @@ class PosteriorEstimator(MetaEstimatorMixin, BaseEstimator):  # type: ignore[mis
         Returns
         -------
         nearbayes.report.Report
-            Shows itself in a notebook, prints as text; has ``save``, ``to_html``, ``to_markdown``
-            and ``contents``. Pages need jinja2: ``pip install 'nearbayes[report]'``.
+            Displays as a page in a notebook, prints as text; has ``save``, ``to_html``,
+            ``to_markdown`` and ``contents``. Pages need jinja2: ``pip install
+            'nearbayes[report]'``.
         """
         check_is_fitted(self, "posterior_")
         return resolved("nearbayes.report.document:report")(self, X, y, path, **options)
@@ -355,7 +356,7 @@ class PosteriorEstimator(MetaEstimatorMixin, BaseEstimator):  # type: ignore[mis
         except CalibrationError as error:
             warn(
                 f"intervals are not calibrated, so they may cover too little: {error} Use "
-                "calibration=None to do without.",
+                "calibration=None to turn calibration off.",
                 DrawWarning,
             )
             return replace(self.posterior_, calibration=None, truths=None)
@@ -375,7 +376,7 @@ class PosteriorEstimator(MetaEstimatorMixin, BaseEstimator):  # type: ignore[mis
         )
 
     def _usual_schedule(self, traits: Traits) -> Schedule:
-        """What `n_refits` says; if it says nothing, that of earlier draws that are kept."""
+        """The schedule by `n_refits`; if that is None, the schedule of earlier draws, if any."""
         if self.n_refits is None and self.warm_start and hasattr(self, "posterior_"):
             earlier = self.posterior_.provenance
             if earlier.method == "martingale" and earlier.schedule:
@@ -394,10 +395,10 @@ class PosteriorEstimator(MetaEstimatorMixin, BaseEstimator):  # type: ignore[mis
         return self._table(X, reset=False)
 
     def _table(self, X: Any, *, reset: bool) -> Table:
-        """Note (`reset`) or check the number and names of columns.
+        """Record (`reset`) or check the number and names of columns.
 
-        Texts, shape (n_rows,), and arrays such as images, shape (n_rows, height, width), reach the
-        estimator as they are, too: it knows what it takes.
+        Texts, shape (n_rows,), and arrays such as images, shape (n_rows, height, width), are also
+        passed to the estimator unchanged.
         """
         reader = None if reset else getattr(self, "column_reader_", None)
         table = as_table(X if reader is None else reader(X, self.feature_names_in_))
@@ -413,14 +414,14 @@ class PosteriorEstimator(MetaEstimatorMixin, BaseEstimator):  # type: ignore[mis
         return table
 
     def _routed(self, fit_params: dict[str, Any]) -> dict[str, Any]:
-        """Fit parameters meant for the estimator; all, where it has no way to ask for them."""
+        """Fit parameters meant for the estimator; all, if it cannot request them."""
         routed = hasattr(self._base_estimator(), "get_metadata_routing")
         if not routed or not get_config()["enable_metadata_routing"]:
             return fit_params
         return dict(process_routing(self, "fit", **fit_params).estimator.fit)
 
     def get_metadata_routing(self) -> MetadataRouter:
-        """Say which metadata goes where: weights to this estimator, the rest to the inner one."""
+        """Metadata routing: weights to this estimator, the rest to the inner one."""
         return (
             MetadataRouter(owner=self)
             .add_self_request(self)
@@ -442,40 +443,40 @@ class PosteriorEstimator(MetaEstimatorMixin, BaseEstimator):  # type: ignore[mis
     ) -> Path:
         """Save the fitted model as one file, which `nearbayes.load` reads without running code.
 
-        The file holds what predicts: draws, noise, calibration, parameters and provenance, but no
-        rows of data unless the estimator itself keeps them (k-NN, SVM, Gaussian processes). Hashes
-        of the rows are in it, so that a report can tell rows of the fit from others.
-        XGBoost and LightGBM models are in their own formats, scikit-learn models in that of
-        skops: ``pip install 'nearbayes[files]'``.
+        The file contains all that is needed to predict: draws, noise, calibration, parameters and
+        provenance, but no rows of data unless the estimator itself keeps them (k-NN, SVM, Gaussian
+        processes). It has hashes of the rows, so that a report can recognise rows of the fit.
+        XGBoost and LightGBM models are in their own formats, scikit-learn models in that of skops:
+        ``pip install 'nearbayes[files]'``.
 
         Parameters
         ----------
         path : path
-            A file there is replaced, at once and whole.
+            An existing file is replaced atomically.
         thin : int, optional
-            Keep at most so many draws, evenly spaced; at least 2.
+            Maximum number of draws to keep, evenly spaced; at least 2.
         max_megabytes : float, optional
             Keep as many draws as fit in a file of this size, and warn if not all do.
         attachments : mapping of str to bytes, optional
             Further members of the file, for `nearbayes.files.attachments` to read.
         trusted : collection of str
-            Full names of types to allow beside those of `nearbayes.files.allowed`; `load` must be
-            given them, too.
+            Full names of types to allow in addition to `nearbayes.files.allowed`; pass them to
+            `load`, too.
         simulated : bool
-            Whether to save the draws of simulated data sets, too, so that `functional` can be
-            calibrated after `load`: some 70 further models. Intervals of predictions are
-            calibrated without.
+            Whether to also save the draws of simulated data sets, about 70 further models, so that
+            `functional` can be calibrated after `load`. Intervals of predictions do not need
+            them.
 
         Returns
         -------
         Path
-            `path`; `nearbayes.files.describe` tells what is in the file.
+            `path`; `nearbayes.files.describe` shows the contents of the file.
 
         Raises
         ------
         nearbayes.files.NotSaveable
-            If the model holds what a safe file cannot: a function, or a type that is not known to
-            be harmless; a `TypeError`.
+            If the model contains a function, or a type that is not known to be harmless, which a
+            safe file cannot contain; a `TypeError`.
         """
         check_is_fitted(self, "posterior_")
         return save(self, path, thin, max_megabytes, attachments, trusted, simulated)
@@ -487,9 +488,9 @@ class PosteriorEstimator(MetaEstimatorMixin, BaseEstimator):  # type: ignore[mis
         return list(self.posterior_.draws)
 
     def __sklearn_clone__(self) -> Self:
-        """An unfitted copy, also where scikit-learn cannot clone the estimator."""
+        """An unfitted copy, even if scikit-learn cannot clone the estimator."""
         bare = copy.copy(self)
-        bare.estimator = bare.executor = None  # a client of a cluster has no copies
+        bare.estimator = bare.executor = None  # a client of a cluster cannot be copied
         cloned: Self = super(PosteriorEstimator, bare).__sklearn_clone__()
         cloned.estimator, cloned.executor = unfitted(self.estimator), self.executor
         return cloned
@@ -509,12 +510,12 @@ class PosteriorEstimator(MetaEstimatorMixin, BaseEstimator):  # type: ignore[mis
 
 
 def _has_rows(table: Table) -> bool:
-    """Whether there are rows that an estimator may take: all but plain numbers in a line."""
+    """Whether there are rows for an estimator: true except for a 1-D array of numbers."""
     if len(table.shape) != 1:
         return len(table.shape) > 1
     return table.dtype.kind in "OUT" and all(_is_row(each) for each in table[:1])
 
 
 def _is_row(item: Any) -> bool:
-    """Whether an item of a line is a row by itself: a text, a dictionary, a sequence."""
+    """Whether an item of a 1-D array is a row: a text, a dictionary, a sequence."""
     return isinstance(item, str) or not (item is None or np.isscalar(item))

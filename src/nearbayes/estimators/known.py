@@ -1,4 +1,4 @@
-"""Known: a known truth in the shape of a fitted estimator, for functions of fitted estimators."""
+"""Known: a known truth as a fitted estimator, for functions of fitted estimators."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class _Known(BaseEstimator):  # type: ignore[misc]
 
 
 class KnownRegressor(RegressorMixin, _Known):  # type: ignore[misc]
-    """A known regression function that predicts as a fitted regressor does."""
+    """A known regression function that predicts like a fitted regressor."""
 
     def predict(self, X: Table) -> NDArray[np.float64]:
         """The function at each row."""
@@ -37,7 +37,7 @@ class KnownRegressor(RegressorMixin, _Known):  # type: ignore[misc]
 
 
 class KnownClassifier(ClassifierMixin, _Known):  # type: ignore[misc]
-    """Known class probabilities that predict as a fitted classifier does."""
+    """Known class probabilities that predict like a fitted classifier."""
 
     def predict_proba(self, X: Table) -> NDArray[np.float64]:
         """Probability of each class."""
@@ -48,7 +48,7 @@ class KnownClassifier(ClassifierMixin, _Known):  # type: ignore[misc]
         return np.asarray(np.log(self.reference.values(X)))
 
     def predict(self, X: Table) -> NDArray[Any]:
-        """Likeliest class."""
+        """Most probable class."""
         return np.asarray(self.classes_[self.reference.values(X).argmax(axis=1)])
 
 

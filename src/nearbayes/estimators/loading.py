@@ -52,29 +52,29 @@ def load(
     max_megabytes: float | None = None,
     on_disk: bool = False,
 ) -> Any:
-    """Load what `model.save` or `posterior.save` has written. No code of the file is run.
+    """Load a file written by `model.save` or `posterior.save`. No code of the file is run.
 
-    The model predicts bit for bit as the saved one. It can be fitted again, but its draws cannot
-    be refitted: the file has no rows.
+    The model predicts exactly as the saved one, bit for bit. It can be fitted again, but its draws
+    cannot be refitted: the file has no rows.
 
     Parameters
     ----------
     path : path, or stream of bytes
     trusted : collection of str
-        Full names of types to allow beside those of `nearbayes.files.allowed`: as given to `save`.
+        Full names of types to allow in addition to `nearbayes.files.allowed`, as passed to `save`.
         Only for files that you trust.
     max_megabytes : float, optional
-        Refuse files that unpack to more, or of which more would be made: a small file can ask for
-        much memory. By default the environment variable NEARBAYES_MAX_MEGABYTES, else 1,000.
+        Refuse files that need more memory when unpacked or loaded: a small file can request much
+        memory. By default the environment variable NEARBAYES_MAX_MEGABYTES, else 1,000.
     on_disk : bool
-        Leave the models of draws in the file and read each when it predicts, so that one at a time
-        is in memory; `max_megabytes` is then for each. Predicting takes longer by the time that
-        reading takes: give it many rows at a time. The file stays open.
+        Leave the models of draws in the file and read each when it predicts, so that only one is
+        in memory at a time; `max_megabytes` then applies to each. Prediction takes longer because
+        of the reading: pass many rows at a time. The file stays open.
 
     Raises
     ------
     nearbayes.files.FileRefused
-        If the file is damaged, made to do harm, or of a later version; a `ValueError`.
+        If the file is damaged, malicious, or of a later version; a `ValueError`.
 
     Examples
     --------
@@ -101,7 +101,7 @@ def load(
     except BaseException:
         archive.close()
         raise
-    if not on_disk:  # otherwise it is open for as long as there are draws
+    if not on_disk:  # otherwise it stays open while there are draws
         archive.close()
     warn_of_other_versions(versions)
     return model

@@ -23,16 +23,16 @@ __all__ = [
 
 Array = NDArray[np.float64]
 BISECTIONS = 60
-LEAST_NOISE = 0.1  # of the variance of out-of-fold residuals
+LEAST_NOISE = 0.1  # share of the variance of out-of-fold residuals
 SAMPLES_PER_DRAW = 200
 
 
 def noise_factor(predictives: Sequence[Predictive], weights: Array) -> float:
     """Factor for the noise of draws, so that the fit's error is not counted twice.
 
-    Out-of-fold residuals hold the error of the fit beside the noise, and the spread of the draws
-    is that error again. With the factor, noise and spread together have the variance of the
-    residuals.
+    Out-of-fold residuals contain the error of the fit in addition to the noise, and the spread of
+    the draws is that error again. With the factor, noise and spread together have the variance of
+    the residuals.
 
     Parameters
     ----------
@@ -59,7 +59,7 @@ def noise_factor(predictives: Sequence[Predictive], weights: Array) -> float:
 def mixture_log_density(predictives: Sequence[Predictive], y: Array) -> Array:
     """Log density of one outcome per row, shape (n_rows,)."""
     if not all(isinstance(part, KnownPredictive) for part in predictives):
-        raise ValueError("a noise function gives samples but no density: use another noise.")
+        raise ValueError("a noise function returns samples but no density: use another noise.")
     logs = [part.log_density(y) for part in predictives]  # type: ignore[attr-defined]
     return np.asarray(logsumexp(logs, axis=0) - np.log(len(logs)))
 
@@ -75,7 +75,7 @@ def mixture_std(predictives: Sequence[Predictive], x: Rows, rng: Rng) -> Array:
 
 
 def mixture_samples(predictives: Sequence[Predictive], x: Rows, n_samples: int, rng: Rng) -> Array:
-    """Outcomes, shape (n_samples, n_rows, ...): each from a draw taken in turn."""
+    """Outcomes, shape (n_samples, n_rows, ...), from the draws in turn."""
     start = int(rng.integers(len(predictives)))
     turn = [predictives[(start + k) % len(predictives)] for k in range(n_samples)]
     return np.stack([part.sample(x, rng) for part in turn])
@@ -84,7 +84,7 @@ def mixture_samples(predictives: Sequence[Predictive], x: Rows, n_samples: int, 
 def mixture_quantiles(predictives: Sequence[Predictive], x: Rows, levels: Array, rng: Rng) -> Array:
     """Quantiles of the mixture, shape (n_rows, ..., n_levels).
 
-    By bisection of the mixture's distribution function where it is known, else from samples.
+    By bisection of the mixture's distribution function if it is known, else from samples.
     """
     if not all(isinstance(part, KnownPredictive) for part in predictives):
         samples = mixture_samples(predictives, x, SAMPLES_PER_DRAW * len(predictives), rng)

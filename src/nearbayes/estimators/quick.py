@@ -1,11 +1,11 @@
 """Quick: a first look at a posterior, in at most 3 times the time of a 5-fold cross-validation.
 
-Noise (or recalibration) is learned from a few folds, draws are few, of one refit each and not
-calibrated, and share their first fit: about ten fits, where the cross-validation has five of four
-fifths of the rows. A refit to repeated rows imputes half as many rows as there are, which shows
-nearly as much of the variance as n do (22 % instead of 25 %), in three quarters of the time.
-Intervals are those of Student's t, inflated for what one refit leaves out: rough, as they are not
-calibrated.
+Noise (or recalibration) is learned from a few folds. There are few draws with one refit each, which
+are not calibrated and share their first fit: about ten fits, while the cross-validation has five on
+four fifths of the rows. A refit to repeated rows imputes half as many rows as there are, which
+captures nearly as much of the variance as n rows (22 % instead of 25 %), in three quarters of the
+time. Intervals are those of Student's t, inflated for the single refit: they are rough, because
+they are not calibrated.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ QUICK_DRAWS = 6
 
 
 def is_quick(n_draws: Any) -> bool:
-    """Whether a first look is asked for.
+    """Whether a first look is requested.
 
     Examples
     --------
@@ -35,7 +35,7 @@ def is_quick(n_draws: Any) -> bool:
 
 
 def quick_schedule(traits: Traits) -> Schedule:
-    """One refit; half as many rows as there are, where they are repeated instead of counted."""
+    """One refit; with half as many rows as there are, if they are repeated instead of counted."""
     if traits.counts or not traits.keeps_rows:
         return traits.schedule(1)
     return Schedule.arithmetic(horizon=0.5, block=0.5)

@@ -1,8 +1,8 @@
-"""Rare: says when a class is predicted far too rarely for intervals of its probability to hold.
+"""Rare: warns if a class is predicted so rarely that intervals of its probability do not cover.
 
-A flexible learner that has seen a class a few times learns those rows by heart: out of fold, it
-gives the class a fraction of the frequency that it has. Calibrated intervals are wide in units of
-the draws' spread, but they are around a prediction that is many times too small.
+A flexible learner that has seen a class a few times memorises those rows: out of fold, it predicts
+only a fraction of the class's frequency. Calibrated intervals are wide in units of the draws'
+spread, but they are around a prediction that is many times too small.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from nearbayes.telling import warn
 
 __all__ = ["RareClassWarning", "warn_of_rare_classes"]
 
-TOO_SELDOM = 0.6  # of the frequency of a class, out of fold
+TOO_SELDOM = 0.6  # share of the frequency of a class, out of fold
 FEW, RARE = 20, 0.05  # rows of a class, and their share of all
 
 
@@ -25,9 +25,9 @@ class RareClassWarning(UserWarning):
 
 
 def warn_of_rare_classes(algorithm: Any, data: Data) -> None:
-    """Warn of classes with few rows, or a mean probability far below their frequency out of fold.
+    """Warn about classes with few rows, or a much too small mean probability out of fold.
 
-    To be called by `fit`: the warning points at the line that called it.
+    Call it from `fit`: the warning points at the line that called it.
 
     Parameters
     ----------
@@ -59,7 +59,7 @@ def warn_of_rare_classes(algorithm: Any, data: Data) -> None:
 
 
 def _foreseen(algorithm: Any) -> Any:
-    """Mean probability of each class out of fold, over its frequency; 1 where nobody looked."""
+    """Mean probability of each class out of fold, divided by its frequency; 1 if not known."""
     learned = algorithm.recalibration
     if learned is None or learned.foreseen is None:
         return np.ones(len(algorithm.classes))

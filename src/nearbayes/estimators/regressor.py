@@ -1,4 +1,4 @@
-"""PosteriorRegressor: any regressor, with posterior draws of it and of its noise."""
+"""PosteriorRegressor: posterior draws of any regressor and its noise."""
 
 from __future__ import annotations
 
@@ -48,17 +48,17 @@ class PosteriorRegressor(RegressorMixin, PosteriorEstimator):  # type: ignore[mi
     ----------
     estimator : regressor, optional
         Any scikit-learn regressor; never changed. Default: `SmoothTreesRegressor`, boosted trees
-        blended with a smooth model, which takes missing values and categorical columns.
-        AutoGluon's `TabularPredictor`, configured but not fitted, will do, too.
+        blended with a smooth model, which accepts missing values and categorical
+        columns. AutoGluon's `TabularPredictor`, configured but not fitted, also works.
     noise : str or callable
-        What is around the prediction, learned from out-of-fold predictions: "gaussian" (normal),
-        "residual" (resampled residuals: skewed, heavy tails), "heteroscedastic" (normal with a
-        variance that depends on x), "poisson" (counts, overdispersed if need be), "gamma"
+        Distribution around the prediction, learned from out-of-fold predictions: "gaussian"
+        (normal), "residual" (resampled residuals: skewed, heavy tails), "heteroscedastic" (normal
+        with a variance that depends on x), "poisson" (counts, overdispersed if needed), "gamma"
         (positive) or "tweedie" (positive or 0). "auto" is one of the last three if that is the
-        estimator's loss; else "gaussian", or "residual" where residuals are clearly not normal
-        (Jarque-Bera, p < 0.001). "estimator" uses the estimator's own distribution
-        (``predict(X, return_std=True)`` or NGBoost's ``pred_dist``). A function
-        ``noise(mean, x, rng)`` returns one y per row.
+        estimator's loss; else "gaussian", or "residual" if residuals are clearly not normal
+        (Jarque-Bera, p < 0.001). "estimator" uses the estimator's own distribution (``predict(X,
+        return_std=True)`` or NGBoost's ``pred_dist``). A function ``noise(mean, x, rng)`` returns
+        one y per row.
     n_draws, n_refits, method, inputs, schedule, calibration, n_jobs, random_state
     on_error, progress, warm_start, executor, checkpoint, draw_timeout, draw_memory
         As in `PosteriorClassifier`.
@@ -68,8 +68,8 @@ class PosteriorRegressor(RegressorMixin, PosteriorEstimator):  # type: ignore[mi
     posterior_ : Posterior
         The draws; ``posterior_.predict(X)`` has shape (n_draws, n_rows[, n_outputs]).
     noise_factor_ : float
-        Factor for the noise in predictive intervals: out-of-fold residuals hold the error of the
-        fit, which the spread of the draws holds again.
+        Factor for the noise in predictive intervals: out-of-fold residuals contain the error of the
+        fit, which the spread of the draws contains again.
     calibration_, schedule_, schedule_scores_, estimators_
         As in `PosteriorClassifier`.
 
@@ -137,13 +137,13 @@ class PosteriorRegressor(RegressorMixin, PosteriorEstimator):  # type: ignore[mi
         Parameters
         ----------
         X : table of shape (n_rows, n_columns)
-            Array, sparse matrix, pandas or polars frame; reaches the estimator as it is.
+            Array, sparse matrix, pandas or polars data frame; passed to the estimator unchanged.
         y : array of shape (n_rows,) or (n_rows, n_outputs)
         sample_weight : array of shape (n_rows,), optional
-            Counts of rows: weight 2 is the row twice, weight 0 is no row.
+            Counts of rows: weight 2 means that the row occurs twice, weight 0 that it is absent.
         predict_on : table of shape (n_new_rows, n_columns), optional
-            Keep nothing of a draw but its predictions at these rows, for models that are too
-            large to keep. Prediction then works for this table alone.
+            Keep only the predictions of a draw at these rows, for models that are too large to
+            keep. Prediction then works only for this table.
         **fit_params : dict
             Further arguments of the estimator's `fit`, the same at every fit.
         """
@@ -154,7 +154,7 @@ class PosteriorRegressor(RegressorMixin, PosteriorEstimator):  # type: ignore[mi
         return self
 
     def _algorithm(self, fit_params: dict[str, Any]) -> Any:
-        """What fits the regressor and its noise."""
+        """The algorithm that fits the regressor and its noise."""
         routed = self._routed(fit_params)
         return regressor_algorithm(self._base_estimator(), self.noise, routed, self._is_quick)
 
@@ -165,7 +165,7 @@ class PosteriorRegressor(RegressorMixin, PosteriorEstimator):  # type: ignore[mi
         ----------
         X : table of shape (n_rows, n_columns)
         return_std : bool
-            Whether to return the standard deviation of y, too: of the regression function
+            Whether to also return the standard deviation of y, for the regression function
             (corrected for truncation) and the noise together.
 
         Returns
@@ -196,9 +196,9 @@ class PosteriorRegressor(RegressorMixin, PosteriorEstimator):  # type: ignore[mi
             "credible" is for the regression function, the same as `posterior_.interval`;
             "conformal" needs `conformalize`.
         spread : "raw", "inflated" or "calibrated", optional
-            How draws are spread. By default the best that is known: for "credible",
-            ``posterior_.spread``; for "predictive", "inflated", where noise is scaled to make up
-            for the rest ("raw": neither is).
+            How draws are spread. By default the best available: for "credible",
+            ``posterior_.spread``; for "predictive", "inflated", with noise scaled so that both
+            together have the variance of residuals ("raw": neither is scaled).
 
         Returns
         -------
@@ -218,10 +218,10 @@ class PosteriorRegressor(RegressorMixin, PosteriorEstimator):  # type: ignore[mi
         return bounds[..., 0] if np.ndim(coverage) == 0 else bounds
 
     def conformalize(self, X: Any, y: ArrayLike) -> PosteriorRegressor:
-        """Learn from rows that `fit` has not seen how far predictive intervals must reach.
+        """Learn the width of conformal predictive intervals from rows that `fit` has not seen.
 
-        Then ``predict_interval(X, kind="conformal")`` covers at least what it says, over new rows
-        like these, whatever the noise is. Needs crepes: ``pip install 'nearbayes[conformal]'``.
+        Then ``predict_interval(X, kind="conformal")`` has at least its nominal coverage, over new
+        rows like these, for any noise. Needs crepes: ``pip install 'nearbayes[conformal]'``.
 
         Examples
         --------
@@ -288,14 +288,14 @@ class PosteriorRegressor(RegressorMixin, PosteriorEstimator):  # type: ignore[mi
         return self.posterior_.predict(table)
 
     def _predictives(self, X: Any, spread: Spread = "inflated") -> list[Predictive]:
-        """Predictive distribution of every draw, noise and spread of the size of residuals."""
+        """Predictive distribution of every draw; noise and spread together match the residuals."""
         parts = self._spread(self._new_table(X), spread)
         if spread == "raw" or self.noise_factor_ == 1:
             return parts
         return [part.scaled(self.noise_factor_) for part in parts]  # type: ignore[attr-defined]
 
     def _noise_factor(self, data: Data, predict_on: Any) -> float:
-        """Factor for the noise, from some training rows or those that predictions are kept for."""
+        """Factor for the noise, from some training rows or the rows of kept predictions."""
         traits = self.posterior_.chunks.traits
         if traits.own_variance or not traits.calibrate:  # noise without the error of the fit
             return 1.0
@@ -306,7 +306,7 @@ class PosteriorRegressor(RegressorMixin, PosteriorEstimator):  # type: ignore[mi
         return noise_factor(self._spread(few.x), few.counts)
 
     def _spread(self, table: Table, spread: Spread = "inflated") -> list[Predictive]:
-        """Predictive distribution of every draw, its mean spread for truncation."""
+        """Predictive distribution of every draw, with means spread to correct for truncation."""
         parts = self.posterior_.predictives(table)
         if self.posterior_.chunks.traits.own_variance:
             return parts

@@ -23,7 +23,7 @@ from nearbayes.fits.left_out import LeftOut
 
 __all__ = ["OF_ONE_MACHINE", "save"]
 
-# Never in a file, and never taken from one: a checkpoint is a place with pickles.
+# Never written to a file or read from one: a checkpoint contains pickles.
 OF_ONE_MACHINE = ("checkpoint", "executor")
 
 
@@ -100,7 +100,7 @@ def _params_record(model: Any, models: Models, members: Members) -> dict[str, An
 
 
 def _source_record(inputs: Any, members: Members) -> Any:
-    """Where imputed rows come from; only a fit needs it, so what is no number is left out."""
+    """Where imputed rows come from; only a fit needs it, so only numbers are written."""
     if inputs is None or isinstance(inputs, str):
         return inputs
     if type(inputs) in (Urn, KDE, Uniform):
@@ -125,7 +125,7 @@ def _simulated_record(sets: Any, models: Models, members: Members) -> Any:
 
 
 def _truth_record(truth: Any, models: Models, members: Members) -> dict[str, Any]:
-    """A reference by its trees; else the truth is a fitted estimator."""
+    """A reference by its trees; otherwise the truth is a fitted estimator."""
     if not isinstance(truth, KnownClassifier | KnownRegressor):
         return {"fitted": models.record(truth, members)}
     reference: Any = truth.reference
@@ -137,9 +137,9 @@ def _truth_record(truth: Any, models: Models, members: Members) -> dict[str, Any
 
 
 def _conformal_record(layer: Any, members: Members) -> Any:
-    """Scores of held-out rows are all that a conformal layer of ours knows."""
+    """Our conformal layer contains only scores of held-out rows."""
     if layer is None:
         return None
     if not isinstance(layer.alphas, np.ndarray) or layer.mondrian or not layer.normalized:
-        raise NotSaveable("conformal_ is not what conformalize makes: call conformalize again.")
+        raise NotSaveable("conformal_ was not made by conformalize: call conformalize again.")
     return {"alphas": members.add("arrays", array_bytes(layer.alphas), "npy")}

@@ -25,14 +25,14 @@ MOST_BYTES = 200_000_000  # of all that is kept
 
 @dataclass(frozen=True)
 class SimulatedSets:
-    """Fitted estimators of every simulated data set, and what their truth is.
+    """Fitted estimators of every simulated data set, and their truth.
 
     Attributes
     ----------
     draws : tuple of lists
-        The draws of each simulated data set, as the user knows them.
+        The draws of each simulated data set, as users see them.
     truth : object
-        The known truth, which predicts as a fitted estimator does.
+        The known truth, which predicts like a fitted estimator.
     learned : object, optional
         The user's estimator fitted to many outcomes of the truth, for functionals that the truth
         does not have: importances, coefficients, ...
@@ -46,7 +46,7 @@ class SimulatedSets:
     calibration: Calibration
 
     def calibrated(self, function: Callable[[Any], Any], functional: Functional) -> Functional:
-        """The functional with calibrated intervals; as it is, with a warning, if that fails."""
+        """The functional with calibrated intervals; unchanged, with a warning, if that fails."""
         values, n_draws = functional.values, len(functional.values)
         if n_draws < 2:
             return functional
@@ -66,7 +66,7 @@ class SimulatedSets:
         return replace(functional, calibration=Pivots.of(truth, simulated, factor, *scale))
 
     def _at_truth(self, function: Callable[[Any], Any], shape: tuple[int, ...]) -> Array:
-        """The functional at the truth, or at the estimator that learned from much of it."""
+        """The functional at the truth, or at the estimator fitted to many of its outcomes."""
         try:
             return _shaped(values_of(function, [self.truth])[0], shape)
         except (ValueError, TypeError) as error:
@@ -82,7 +82,7 @@ def _shaped(value: Array, shape: tuple[int, ...]) -> Array:
 
 
 def pickled_size(objects: Sequence[Any]) -> float:
-    """Bytes that objects take when pickled, without keeping these bytes; inf if they cannot be.
+    """Size of pickled objects in bytes, without keeping the bytes; inf if they cannot be pickled.
 
     Examples
     --------
@@ -92,13 +92,13 @@ def pickled_size(objects: Sequence[Any]) -> float:
     counter = _Counter()
     try:
         cloudpickle.Pickler(counter, protocol=5).dump(objects)
-    except Exception:  # whatever a user's estimator raises: its draws are not kept
+    except Exception:  # for any error of a user's estimator, its draws are not kept
         return np.inf
     return counter.size
 
 
 class _Counter:
-    """A file that counts what is written to it."""
+    """A file that counts the bytes written to it."""
 
     size = 0
 

@@ -1,15 +1,16 @@
-r"""Truth: a function that data like the real ones may come from, for simulated data sets.
+r"""Truth: a plausible function behind the real data, for simulated data sets.
 
-The fit itself is a poor choice: a learner that is not tuned is smoother than what it was fitted to,
-or rougher, and data simulated from it would be easier for it than the real ones. So the truth is a
-*reference*: boosted trees whose number of rounds is chosen by cross-validation. That, too, is
-smoother than what it was fitted to, so half of the bias that it shows on data simulated from itself
-is taken out (one half step of twicing):
+The fit itself is a poor choice: an untuned learner is smoother or rougher than the function it was
+fitted to, and data simulated from it would be easier for it than the real ones. So the truth is a
+*reference*: boosted trees whose number of rounds is chosen by cross-validation. It is also smoother
+than the function it was fitted to, so half of its bias on data simulated from itself is removed
+(half a step of twicing):
 
 .. math:: f^* = f + \tfrac12 (f - \overline{f'}), \quad f' \text{ fitted to data simulated from } f
 
-Trees are not in the class of a linear model, not every table can be given to them, and a learner
-that tunes itself out of fold is a better reference than they are; then the first fit is the truth.
+The first fit is the truth for linear models, whose class does not contain trees, for tables that
+the trees do not accept, and for learners that tune themselves out of fold, which are better
+references.
 """
 
 from __future__ import annotations
@@ -46,7 +47,7 @@ Array = NDArray[np.float64]
 RATE, MOST_ROUNDS, DEPTH, N_FOLDS = 0.1, 300, 3, 5
 TRIED = np.array([1, 2, 3, 5, 7, *range(10, MOST_ROUNDS + 1, 5)])  # numbers of rounds
 WORSE = 0.25  # standard errors by which fewer rounds may be worse than the best
-MORE_ROUNDS = 1.1  # all rows carry a few more rounds than four fifths of them
+MORE_ROUNDS = 1.1  # all rows support a few more rounds than four fifths of them
 N_TWICED, STEP = 8, 0.5
 LEAST_NOISE = 0.3  # of the variance of residuals
 SMALLEST_SHARE = 1e-3  # of the mean of outcomes that are positive
@@ -58,7 +59,7 @@ class Truth(Protocol):
 
     @property
     def words(self) -> str:
-        """What it is, in a few words."""
+        """Short description."""
 
     def values(self, x: Table) -> Array:
         """The function, or class probabilities, at each row."""
@@ -67,7 +68,7 @@ class Truth(Protocol):
         """One outcome, or class label, per row."""
 
     def as_estimator(self, labels: NDArray[Any] | None) -> Any:
-        """It in the shape of a fitted estimator, which calls the classes by these labels."""
+        """The truth as a fitted estimator with these class labels."""
 
 
 @dataclass(frozen=True)
@@ -96,7 +97,7 @@ class FirstFit:
 
 @dataclass(frozen=True)
 class Reference:
-    """Boosted trees with rounds by cross-validation, and half of their bias.
+    """Boosted trees with rounds by cross-validation, corrected for half of their bias.
 
     Attributes
     ----------
@@ -105,7 +106,7 @@ class Reference:
         Fitted to the bias of a score at the real rows, by its column.
     classes : array of shape (n_classes,), optional
     noise : Noise, optional
-        Around the function, where outcomes are numbers.
+        Around the function, if outcomes are numbers.
     """
 
     trees: Any
@@ -130,7 +131,7 @@ class Reference:
         return np.asarray(self.classes[CategoricalPredictive(values).sample(rows, rng)])
 
     def as_estimator(self, labels: NDArray[Any] | None) -> Any:
-        """The function without the noise, which holds residuals of real rows."""
+        """The function without the noise, which contains residuals of real rows."""
         return as_fitted(replace(self, noise=None), self.trees, labels)
 
 
@@ -138,8 +139,8 @@ class Reference:
 class TunedLearner:
     """The default learner, tuned on the real rows, with outcomes around it as the algorithm's.
 
-    For algorithms that are not estimators refitted from scratch, such as networks: their own first
-    fit is smooth, or random, and data simulated from it are too easy for them.
+    For algorithms that are not estimators refitted from scratch, such as networks. Their own first
+    fit is smooth or random, and data simulated from it are too easy for them.
 
     Attributes
     ----------
@@ -185,7 +186,7 @@ class TunedLearner:
 
 
 def likely_truth(algorithm: ChunkAlgorithm, first: Any, data: Data, rng: Rng) -> Truth:
-    """A reference where the learner is flexible and trees can be fitted, else the first fit.
+    """A reference if the learner is flexible and trees can be fitted, else the first fit.
 
     Parameters
     ----------
@@ -193,7 +194,7 @@ def likely_truth(algorithm: ChunkAlgorithm, first: Any, data: Data, rng: Rng) ->
     first : object
         The first fit.
     data : Data
-        The real rows, with outcomes or labels as the user knows them.
+        The real rows, with outcomes or labels as the user passed them.
     rng : numpy.random.Generator
     """
     plain = getattr(algorithm, "algorithm", algorithm)
@@ -211,7 +212,7 @@ def likely_truth(algorithm: ChunkAlgorithm, first: Any, data: Data, rng: Rng) ->
             return _reference(data, None, plain.learned, rng)
         if plain is algorithm:
             return TunedLearner.fitted(algorithm, first, data, rng)
-    except (TypeError, ValueError) as error:  # a table that these trees do not take
+    except (TypeError, ValueError) as error:  # a table that these trees do not accept
         why = " ".join(str(error).split())[:100]
         return FirstFit(algorithm, first, f"the first fit, as trees do not take this table ({why})")
     return own
@@ -282,7 +283,7 @@ def _losses(scores: Array, y: NDArray[Any], n_classes: int) -> Array:
 
 
 def _fitted(data: Data, y: NDArray[Any], n_classes: int, rounds: int, rng: Rng) -> Any:
-    """Boosted trees; of one class alone, nothing can be learned."""
+    """Boosted trees; with only one class, nothing can be learned."""
     kind = HistGradientBoostingClassifier if n_classes else HistGradientBoostingRegressor
     model = kind(
         learning_rate=RATE,
@@ -313,7 +314,7 @@ def _staged_scores(model: Any, x: Table, n_classes: int) -> Array:
 
 
 def _by_class(decision: Array, classes: NDArray[Any], n_classes: int) -> Array:
-    """A score for every class; the first of two has 0, and one that was not seen next to none."""
+    """A score for every class: 0 for the first of two, very low for a class that was not seen."""
     scores = np.full((len(decision), n_classes), UNSEEN)
     if len(classes) == 2:
         scores[:, classes] = np.stack([np.zeros(len(decision)), decision.ravel()], axis=1)

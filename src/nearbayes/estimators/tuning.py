@@ -42,7 +42,7 @@ class ScheduleChoice:
 
 
 def candidate_schedules(n_refits: int | None) -> list[Schedule]:
-    """The few schedules worth a trial: boosted trees like short horizons, smooth models long."""
+    """A few candidates: boosted trees prefer short horizons, smooth models long ones."""
     n_refits = LONGEST if n_refits is None else n_refits
     candidates = [
         Schedule.arithmetic(horizon=1.0, block=1.0),
@@ -94,17 +94,17 @@ def log_score_of_mixture(posterior: Posterior, data: Data) -> NDArray[np.float64
     if not hasattr(predictives[0], "log_density"):
         raise ValueError(
             "schedule='auto' needs a predictive density, but a noise function only samples: "
-            "give a Schedule, or another noise."
+            "pass a Schedule, or another noise."
         )
     logs = [predictive.log_density(y) for predictive in predictives]
     mixture = logsumexp(logs, axis=0) - np.log(len(logs))
     return np.asarray(
         np.maximum(mixture, np.log(SMALLEST))
-    )  # one impossible row must not decide alone
+    )  # one impossible row must not decide the choice
 
 
 def _split(data: Data, seed: int) -> tuple[Data, Data]:
-    """Split real rows; every class keeps a row to be trained on."""
+    """Split real rows; every class keeps a training row."""
     rows = np.arange(len(data.y))
     train, held_out = train_test_split(rows, test_size=HELD_OUT, random_state=seed)
     if data.y.ndim == 1 and data.y.dtype.kind != "f":

@@ -1,1 +1,1 @@
-"""Where independent tasks run, and what becomes of those that fail."""
+"""Where independent tasks run, and how failures are handled."""

@@ -1,12 +1,12 @@
-"""Checkpoint: finished tasks in a store, so that the same call goes on where a process died.
+"""Checkpoint: finished tasks in a store, so that the same call continues where a process died.
 
-A checkpoint knows what it is of: digests of the data, the algorithm and all else that decides the
-draws. The same call finds what is finished; another one is refused. Files hold a checksum, and
-those that are damaged are made again.
+A checkpoint records its run: digests of the data, the algorithm and everything else that determines
+the draws. The same call finds finished tasks; a different one is refused. Files contain a checksum,
+and damaged ones are computed again.
 
-Files of finished tasks are pickles, as models can be anything: a checkpoint is as trusted as the
-code that wrote it. Do not go on from a folder that others can write to. What is meant to be handed
-on is written by `save`, which holds no code.
+Files of finished tasks are pickles, as models can be anything: trust a checkpoint only as much as
+the code that wrote it. Do not resume from a folder that others can write to. To share a model, use
+`save`, whose files contain no code.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from nearbayes.telling import warn
 __all__ = ["Checkpoint", "CheckpointError", "CheckpointWarning", "made_once", "opened", "recorded"]
 
 Made = TypeVar("Made")
-SHORT = 60  # letters of a value that is shown in a message
+SHORT = 60  # maximum length of a value in a message
 
 
 class CheckpointError(ValueError):
@@ -47,11 +47,11 @@ class Checkpoint:
     ----------
     store : Store
     run : bytes
-        Digest of all that decides the results.
+        Digest of everything that determines the results.
     name_of : callable
         Name of the file of an item.
     place : str or path, optional
-        Where the store is, for workers that keep how far they are with an item that takes long.
+        Location of the store, for workers that save the state of long items.
     """
 
     def __init__(
@@ -60,14 +60,14 @@ class Checkpoint:
         self._store, self._run, self._name_of = store, run, name_of
         self._unsaved: dict[str, bytes] = {}
         self._again_at, self._warned = 0.0, False
-        self._there = store.names()  # once, as nobody else begins anything here
+        self._there = store.names()  # once, as no other process writes here
         self._damaged: set[str] = set()
         self._old_states = frozenset(each for each in self._there if each.startswith(STATE))
         self._place = os.path.abspath(place) if isinstance(store, FolderStore) and place else place
 
     @property
     def states(self) -> SavedStates | None:
-        """Where workers keep how far they are."""
+        """Where workers save states of unfinished items."""
         if self._place is None:
             return None
         every = saved_states.SAVED_EVERY
@@ -75,9 +75,9 @@ class Checkpoint:
 
     @property
     def keeper(self) -> Keeper | None:
-        """What workers write finished items with; after `load`, which finds damaged files.
+        """Writes finished items in workers; after `load`, which finds damaged files.
 
-        Only for a folder: an object store that is away would hold up every worker.
+        Only for a folder: an unreachable object store would delay every worker.
         """
         if self._place is None or not isinstance(self._store, FolderStore):
             return None
@@ -94,7 +94,7 @@ class Checkpoint:
         return found
 
     def once(self, name: str, make: Callable[[], Made], shared: Sequence[Any] = ()) -> Made:
-        """What was made once by this run or an earlier one; `shared` as in `sealed`."""
+        """Return a value computed once, by this run or an earlier one; `shared` as in `sealed`."""
         if name in self._there:
             found = self._read(name, shared)
             if isinstance(found, tuple):
@@ -109,16 +109,16 @@ class Checkpoint:
         except Exception as error:  # a pickle may raise anything
             self._damaged.add(name)
             warn(
-                f"file {name!r} of the checkpoint cannot be read and is made again: "
+                f"file {name!r} of the checkpoint cannot be read and is computed again: "
                 f"{in_one_line(error)}",
                 CheckpointWarning,
             )
             return None
 
     def save(self, item: Item, done: Done) -> None:
-        """Write a finished item. If that fails, go on with a warning, and try again later.
+        """Write a finished item. If that fails, continue with a warning, and try again later.
 
-        One that its worker has written is not written again, if it is found here, too.
+        An item written by its worker is not written again if it is also found here.
         """
         name = self._name_of(item)
         is_there = isinstance(self._store, FolderStore) and self._store.has(name)
@@ -126,7 +126,7 @@ class Checkpoint:
             self._write(name, done)
         state = STATE + name
         if done.seconds >= saved_states.SAVED_EVERY or state in self._old_states:
-            with suppress(OSError):  # it costs room, nothing else
+            with suppress(OSError):  # it only takes space
                 self._store.delete(state)
 
     def _write(self, name: str, value: Any, shared: Sequence[Any] = ()) -> None:
@@ -139,7 +139,7 @@ class Checkpoint:
             self.write_all()
 
     def write_all(self) -> None:
-        """Write what could not be written before; where the store is away, later again."""
+        """Write items that could not be written before; if that fails, try again later."""
         started = time.monotonic()
         try:
             for name, data in list(self._unsaved.items()):
@@ -154,7 +154,7 @@ class Checkpoint:
     def _warn_of(self, error: Exception) -> None:
         if not self._warned:
             warn(
-                f"the checkpoint cannot be written, and the run goes on without: "
+                f"the checkpoint cannot be written, and the run continues without: "
                 f"{in_one_line(error)}",
                 CheckpointWarning,
             )
@@ -165,14 +165,14 @@ class Checkpoint:
 def opened(
     place: Any, parts: Mapping[str, Any], name_of: Callable[[Any], str]
 ) -> Iterator[Checkpoint | None]:
-    """Open a checkpoint for one run; None if there is no place for one.
+    """Open a checkpoint for one run; None if no place is given.
 
     Parameters
     ----------
     place : str or path, optional
         A folder, or an address such as s3://bucket/prefix.
     parts : mapping of str to str, number or mapping
-        All that decides the results: short values, or digests of long ones.
+        Everything that determines the results: short values, or digests of long ones.
     name_of : callable
         Name of the file of an item.
     """
@@ -193,23 +193,23 @@ def opened(
 def made_once(
     kept: Checkpoint | None, name: str, make: Callable[[], Made], shared: Sequence[Any] = ()
 ) -> Made:
-    """As `Checkpoint.once`, where there may be no checkpoint."""
+    """As `Checkpoint.once`, but the checkpoint may be None."""
     return make() if kept is None else kept.once(name, make, shared)
 
 
 def recorded(place: Any, part: str) -> Any:
-    """What a checkpoint was made with, if there is one."""
+    """Settings of a checkpoint, if there is one."""
     found = None if place is None else _run_of(store_of(place))
     return None if found is None else found.get(part)
 
 
 def _agree(store: Store, place: Any, asked: dict[str, Any]) -> None:
-    """Note what the checkpoint is of, or refuse one that is of something else."""
+    """Record the run of the checkpoint, or refuse one of a different run."""
     found = _run_of(store)
     if found is None:
         if RUN not in store.names() and not _only_places(store):
             raise CheckpointError(
-                f"checkpoint {place} holds other files: give a folder that is new or empty."
+                f"checkpoint {place} contains other files: use a new or empty folder."
             )
         store.write(RUN, json.dumps(asked, indent=1).encode())
         return
@@ -218,17 +218,17 @@ def _agree(store: Store, place: Any, asked: dict[str, Any]) -> None:
         said = "; ".join(_difference(name, found.get(name), asked.get(name)) for name in differ)
         raise CheckpointError(
             f"checkpoint {place} is of another run: {said}. Run with the same data and settings "
-            "to go on, give another folder, or delete this one."
+            "to continue, use another folder, or delete this one."
         )
 
 
 def _only_places(store: Store) -> bool:
-    """Whether all that is there belongs to checkpoints within this one, as object stores list."""
+    """Whether all names belong to checkpoints below this one, which object stores also list."""
     return all("/" in name for name in store.names() - {"lock"})
 
 
 def _run_of(store: Store) -> dict[str, Any] | None:
-    """What a checkpoint is of; None if that was never written, or not whole."""
+    """The run of a checkpoint; None if it was not written completely."""
     data = store.read(RUN)
     try:
         found = None if data is None else json.loads(data)
@@ -238,14 +238,14 @@ def _run_of(store: Store) -> dict[str, Any] | None:
 
 
 def _difference(name: str, was: Any, now: Any) -> str:
-    """What differs, with the values where they can be read."""
+    """Differences, with their values if readable."""
     short = all(value is None or len(str(value)) <= SHORT for value in (was, now))
     hidden = any(isinstance(value, str) and len(value) == 32 for value in (was, now))
     return f"{name} was {was}, is {now}" if short and not hidden else f"another {name}"
 
 
 def _flat(parts: Mapping[str, Any]) -> dict[str, Any]:
-    """Mappings within (versions of packages) as entries of their own."""
+    """Flatten nested mappings (versions of packages) to separate entries."""
     found: dict[str, Any] = {}
     for name, value in parts.items():
         if isinstance(value, Mapping):

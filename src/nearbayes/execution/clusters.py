@@ -1,8 +1,7 @@
 """Clusters: tasks on Dask or Ray, through their own interfaces.
 
-What tasks share is sent to every worker once, not with every task. A worker that dies loses the
-items it was at; the cluster tries them again elsewhere. Neither library is imported before it is
-asked for.
+Shared data are sent to every worker once, not with every task. A worker that dies loses its current
+items; the cluster tries them again elsewhere. Neither library is imported before it is requested.
 """
 
 from __future__ import annotations
@@ -28,12 +27,12 @@ from nearbayes.execution.work import Work
 
 __all__ = ["DaskExecutor", "RayExecutor", "dask_client", "started_ray"]
 
-SENDS = 5  # of what is shared, where workers die meanwhile
-RETRIES = 2  # of an item whose worker died
-WORKERS_WITHIN = 60.0  # seconds for the first worker of a cluster to come
-IN_FLIGHT = 4  # items that Ray holds per worker, so that none waits for the next
-GRACE = 5.0  # seconds for a task that took too long to end, before its worker is ended
-GRACE_OF_MEMORY = 1.0  # as before the machine runs out of it
+SENDS = 5  # attempts to send shared data, if workers die meanwhile
+RETRIES = 2  # attempts for an item whose worker died
+WORKERS_WITHIN = 60.0  # seconds to wait for the first worker of a cluster
+IN_FLIGHT = 4  # items that Ray holds per worker, so that no worker waits for the next
+GRACE = 5.0  # seconds for an overlong task to stop, before its worker is stopped
+GRACE_OF_MEMORY = 1.0  # checked often, before the machine runs out of it
 Outcome = tuple[Item, Done | Lost]
 _clients: dict[str, Any] = {}  # by the address of their scheduler
 
@@ -59,9 +58,9 @@ class DaskExecutor:
     ) -> Iterator[Outcome]:
         """See `Executor.run`.
 
-        Dask blames a death on all tasks of the worker. Those it gives up, or whose data were lost
-        with all workers that had them, run again, all at once, as long as that finishes some. Then
-        they run one at a time: the blame is theirs alone.
+        Dask attributes a death to all tasks of the worker. Tasks that it gives up, or whose data
+        were lost with all workers that had them, run again together, as long as some of them
+        finish. Then they run one at a time, so that only the task that caused the death is blamed.
         """
         if not items:
             return
@@ -70,7 +69,7 @@ class DaskExecutor:
             for item, outcome in self._outcomes(work, left, limits):
                 left.pop(item, None)
                 yield item, outcome
-        except OSError as error:  # what is finished is not lost with the cluster
+        except OSError as error:  # finished tasks are not lost with the cluster
             for item in left:
                 yield item, Lost(f"the cluster is gone ({in_one_line(error)})", str(error))
 
@@ -88,12 +87,12 @@ class DaskExecutor:
                 yield item, outcome or Lost(_why_died(limits), DIED)
 
     def _scattered(self, work: Packed) -> Any:
-        """What is shared, on every worker; again if one dies while it gets it."""
+        """Send shared data to every worker; again if a worker dies meanwhile."""
         for left in reversed(range(SENDS)):
             self.client.wait_for_workers(1, timeout=WORKERS_WITHIN)
             try:
                 return self.client.scatter(work, broadcast=True, hash=False)
-            except (OSError, KeyError) as error:  # KeyError is Dask's, of a worker just lost
+            except (OSError, KeyError) as error:  # Dask raises KeyError for a lost worker
                 if not left:
                     raise OSError(in_one_line(error)) from error
                 time.sleep(1.0)
@@ -126,13 +125,13 @@ class DaskExecutor:
 
 
 def _of_dask(future: Any) -> Done | Lost | None:
-    """The outcome of a future; None if its worker, or what it needs, was lost."""
+    """The outcome of a future; None if its worker, or its data, were lost."""
     from distributed.scheduler import KilledWorker
 
     if future.status == "finished":
         try:
             return future.result()  # type: ignore[no-any-return]
-        except (Exception, CancelledError):  # the worker died before it handed its result over
+        except (Exception, CancelledError):  # the worker died before it returned its result
             return None
     error = future.exception() if future.status == "error" else None
     if error is None or isinstance(error, KilledWorker):
@@ -141,7 +140,7 @@ def _of_dask(future: Any) -> Done | Lost | None:
 
 
 def dask_client(choice: Any) -> Any:
-    """The Dask client that a name, an address or a client stands for."""
+    """The Dask client for a name, an address or a client."""
     if not isinstance(choice, str) and not _is_of_dask(choice):
         raise TypeError(f"executor must be a name, an address or a Dask client, got {choice!r}.")
     try:
@@ -162,18 +161,18 @@ def dask_client(choice: Any) -> Any:
             return _connected(address)
         raise ValueError(
             "executor='dask' found no client: make one with distributed.Client(address), set "
-            "DASK_SCHEDULER_ADDRESS, or give the address (tcp://host:8786)."
+            "DASK_SCHEDULER_ADDRESS, or pass the address (tcp://host:8786)."
         ) from none
 
 
 def _is_of_dask(choice: Any) -> bool:
-    """Whether this is a client, without an import of Dask; also one of a class derived from it."""
+    """Whether this is a Dask client, also of a derived class, without importing Dask."""
     kinds = {(kind.__module__, kind.__name__) for kind in type(choice).__mro__}
     return ("distributed.client", "Client") in kinds
 
 
 def _connected(address: str) -> Any:
-    """A client of a scheduler; the one that this process has already, if it still works."""
+    """A client of a scheduler; the existing one of this process, if it still works."""
     import distributed
 
     client = _clients.get(address)
@@ -196,7 +195,7 @@ class RayExecutor:
     def run(
         self, task: Task, shared: Any, items: Sequence[Item], limits: Limits
     ) -> Iterator[Outcome]:
-        """See `Executor.run`; Ray itself tries an item again whose worker died."""
+        """See `Executor.run`; Ray itself retries an item whose worker died."""
         if not items:
             return
         import ray
@@ -218,19 +217,19 @@ class RayExecutor:
 
 
 def _of_ray(reference: Any, limits: Limits) -> Done | Lost:
-    """The outcome of a task; errors of Ray say that it, or what it needs, was lost."""
+    """The outcome of a task; Ray raises errors if it, or its data, were lost."""
     import ray
 
     try:
         return ray.get(reference)  # type: ignore[no-any-return]
-    except ray.exceptions.RayTaskError as error:  # what is shared does not load there
+    except ray.exceptions.RayTaskError as error:  # shared data cannot be loaded there
         return Lost(in_one_line(error), str(error), error)
     except ray.exceptions.RayError as error:
         return Lost(_why_died(limits), in_one_line(error))
 
 
 def started_ray() -> None:
-    """Connect to Ray, if this process is not yet: at RAY_ADDRESS, never by starting a cluster."""
+    """Connect to Ray at RAY_ADDRESS, unless already connected; never starts a cluster."""
     try:
         import ray
     except ImportError as missing:
@@ -246,12 +245,12 @@ def started_ray() -> None:
 
 
 def _why_died(limits: Limits) -> str:
-    ended = " Or it was ended because a draw took longer than draw_timeout, or more memory than "
+    ended = " Or it was stopped because a draw took longer than draw_timeout, or more memory than "
     return f"{DIED}{ended}draw_memory." if limits else DIED
 
 
 def _outcome(work: Packed, item: Item, limit: Limit | None) -> Done | Lost:
-    """In a worker: do one item, within a limit if there is one."""
+    """In a worker: process one item, within a limit if there is one."""
     shared = work.value
     if limit is None:
         return shared.outcome(item)  # type: ignore[no-any-return]
@@ -265,18 +264,18 @@ def _outcome(work: Packed, item: Item, limit: Limit | None) -> Done | Lost:
 
 
 class _TooLongError(BaseException):
-    """Raised in a thread whose task takes too long; no `except Exception` holds it up."""
+    """Raised in a thread whose task takes too long; not caught by `except Exception`."""
 
 
 class _TooMuchError(BaseException):
-    """The same of one that takes too much memory."""
+    """The same for a task that takes too much memory."""
 
 
 @contextmanager
 def _limited(limit: Limit) -> Iterator[None]:
-    """Raise in this thread when the limit is reached; if it does not hear that, end the process.
+    """Raise in this thread when the limit is reached; if it does not react, end the process.
 
-    A thread deep in compiled code hears nothing, and there is no other way to stop it.
+    A thread in compiled code does not react, and there is no other way to stop it.
     """
     done, thread = threading.Event(), threading.get_ident()
     watched = partial(_watch, limit, done, thread)

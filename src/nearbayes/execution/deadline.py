@@ -1,4 +1,4 @@
-"""Deadline: when work should end; what is finished by then is kept."""
+"""Deadline: when work should end; finished work is kept."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ _moment: ContextVar[float | None] = ContextVar("moment_to_end", default=None)
 
 
 def moment_to_end() -> float | None:
-    """When work should end, as `time.monotonic` counts; None for no such moment."""
+    """When work should end, in the time of `time.monotonic`; None for no limit."""
     return _moment.get()
 
 
 @contextmanager
 def end_by(seconds: float | None) -> Iterator[None]:
-    """Context in which no new task is begun after so many seconds, once two are finished.
+    """Context in which no new task starts after the given seconds, once two are finished.
 
     Parameters
     ----------
     seconds : float or None
-        From now; None for no limit, also where one was set around.
+        From now; None for no limit, even inside another limit.
 
     Examples
     --------

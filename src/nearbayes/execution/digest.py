@@ -1,8 +1,8 @@
 """Digest: a short name for any value, the same in every process that has an equal value.
 
-Pickles will not do: those of equal values differ by shared parts, by the order of sets, and, for
-classes of a script, by a random number. Values are taken apart as pickle would, and functions down
-to their code, so that a function that was edited has another digest.
+Pickles cannot be used: those of equal values differ by shared parts, by the order of sets, and, for
+classes of a script, by a random number. Values are decomposed as pickle does, and functions down to
+their code, so that an edited function has a different digest.
 """
 
 from __future__ import annotations
@@ -38,12 +38,12 @@ def digest(value: Any) -> str:
 
 
 class _Digester:
-    """Takes values apart; remembers what it has seen, as many things hold the same table."""
+    """Decomposes values; remembers known objects, as many objects contain the same table."""
 
     def __init__(self) -> None:
         self._known: dict[int, bytes] = {}
-        self._alive: list[Any] = []  # so that no other value gets the id of one that is known
-        self._open: dict[int, int] = {}  # values that are being taken apart, by depth
+        self._alive: list[Any] = []  # so that no other value gets the id of a known one
+        self._open: dict[int, int] = {}  # values that are being decomposed, by depth
 
     def of(self, value: Any) -> bytes:
         if isinstance(value, PLAIN):
@@ -89,7 +89,7 @@ class _Digester:
         return _hashed("array", kind.encode(), np.ascontiguousarray(array).view(np.uint8).data)
 
     def _tensor(self, tensor: Any) -> bytes:
-        """A tensor of PyTorch, whose pickle holds an address."""
+        """A tensor of PyTorch, whose pickle contains an address."""
         import torch
 
         values = tensor.detach().cpu().contiguous()
@@ -107,7 +107,7 @@ class _Digester:
         return _hashed("function", name, self.of(function.__code__), self.of(held))
 
     def _class(self, kind: type) -> bytes:
-        """A class by its name; one of the user's own also by what its methods do."""
+        """A class by its name; a user's class also by the code of its methods."""
         name = f"{kind.__module__} {kind.__qualname__}".encode()
         if _is_installed(kind.__module__):
             return _hashed("class", name)
@@ -124,7 +124,7 @@ class _Digester:
 
     def _object(self, value: Any) -> bytes:
         decisive = getattr(type(value), "decisive_parts", None)
-        if decisive is not None:  # an object that says itself what matters of it
+        if decisive is not None:  # an object that defines its own identity
             return _hashed("decisive", self.of(type(value)), self.of(decisive(value)))
         reduced = _reduced(value)
         if isinstance(reduced, str):
@@ -157,12 +157,12 @@ def _hashed(kind: str, *parts: Any) -> bytes:
 def _content(cell: Any) -> Any:
     try:
         return cell.cell_contents
-    except ValueError:  # a function that refers to itself before it is there
+    except ValueError:  # a function that refers to itself before it is defined
         return None
 
 
 def _reduced(value: Any) -> Any:
-    """What pickle would keep of an object; the function within, of one compiled from Python."""
+    """What pickle would store of an object; for compiled functions, the Python function."""
     if isinstance(value, types.BuiltinFunctionType):
         owner = value.__self__
         if owner is None or isinstance(owner, types.ModuleType):
@@ -183,7 +183,7 @@ def _reduced(value: Any) -> Any:
 
 
 def _is_installed(module: str) -> bool:
-    """Whether a module is of Python or of a package, whose version stands for its code."""
+    """Whether a module is part of Python or a package, whose version identifies its code."""
     file = getattr(sys.modules.get(module), "__file__", None)
     if module == "__main__":
         return False

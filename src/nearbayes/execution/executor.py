@@ -1,8 +1,8 @@
-"""Executor: where independent tasks run, and what becomes of those that fail.
+"""Executor: where independent tasks run, and how failures are handled.
 
 Every task runs on one thread, so results are the same bit for bit for any `n_jobs` and any
-executor (`executors.py`). A task that raises is recorded, and so is a worker process that dies;
-neither loses the results of other tasks. Ctrl-C keeps what is finished.
+executor (`executors.py`). Tasks that raise and worker processes that die are recorded; neither
+loses the results of other tasks. Ctrl-C keeps finished tasks.
 """
 
 from __future__ import annotations
@@ -45,18 +45,18 @@ __all__ = [
 
 OnError = Literal["report", "raise"]
 Item = Hashable
-Task = Callable[[Any, Any], Any]  # of what is shared, and of an item
+Task = Callable[[Any, Any], Any]  # of shared data, and of an item
 
 
 @dataclass(frozen=True)
 class Limit:
-    """What an item may take.
+    """Limits of an item.
 
     Attributes
     ----------
     seconds : float
     memory : float
-        Bytes that its process may grow by.
+        Number of bytes by which its process may grow.
     """
 
     seconds: float = math.inf
@@ -68,7 +68,7 @@ Limits = Mapping[Any, Limit]
 
 @dataclass(frozen=True)
 class Done:
-    """The result of a task, the seconds that it took in its process, and whether that wrote it."""
+    """The result of a task, its seconds in its process, and whether that process wrote it."""
 
     value: Any
     seconds: float
@@ -77,7 +77,7 @@ class Done:
 
 @dataclass(frozen=True)
 class Lost:
-    """A task without a result: what was said, where, and the error (or its pickle) if known."""
+    """A task without a result: message, place, and the error (or its pickle) if known."""
 
     error: str
     traceback: str
@@ -92,25 +92,26 @@ class Lost:
 
 
 class Executor(Protocol):
-    """Where tasks run. What they share is handed to each worker once, not with every task."""
+    """Where tasks run. Shared data are sent to each worker once, not with every task."""
 
     @property
     def workers(self) -> int:
-        """How many tasks run at a time."""
+        """Number of tasks that run at the same time."""
 
     def run(
         self, task: Task, shared: Any, items: Sequence[Item], limits: Limits
     ) -> Iterator[tuple[Item, Done | Lost]]:
         """Do ``task(shared, item)`` for every item; yield outcomes as they come, in any order.
 
-        A worker that dies loses its own item alone, which is tried again in a fresh one before it
-        is lost. Where an item has a limit in `limits`, its worker is ended when that is reached.
+        A worker that dies loses only its own item, which is tried again in a new worker before it
+        counts as lost. If an item has a limit in `limits`, its worker is stopped when the limit is
+        reached.
         """
 
 
 @dataclass
 class Gathered:
-    """What came of some tasks.
+    """Results of some tasks.
 
     Attributes
     ----------
@@ -126,24 +127,24 @@ class Gathered:
 
 
 class Keeps(Protocol):
-    """What workers read and write finished tasks with; see `keeping`."""
+    """Reads and writes finished tasks in workers; see `keeping`."""
 
     def found(self, item: Item) -> Done | None:
-        """A task that was finished in the meantime, if it is known. Never fails."""
+        """A task that was finished in the meantime, if known. Never fails."""
 
     def keep(self, item: Item, done: Done) -> bool:
         """Write a finished item; whether that worked. Never fails."""
 
 
 class Kept(Protocol):
-    """What was kept of finished tasks, by this run or an earlier one; see `checkpoint`."""
+    """Stored finished tasks, of this run or an earlier one; see `checkpoint`."""
 
     @property
     def keeper(self) -> Keeps | None:
-        """What workers write with, once `load` was called; None where they write nothing."""
+        """Writes tasks in workers, after `load`; None if workers do not write."""
 
     def load(self, items: Sequence[Item]) -> dict[Any, Done]:
-        """What there is of these items."""
+        """Stored items among these."""
 
     def save(self, item: Item, done: Done) -> None:
         """Keep a finished item."""
@@ -163,7 +164,7 @@ def gather(
     limit: Limit | None = None,
     kept: Kept | None = None,
 ) -> Gathered:
-    """Do all tasks with a progress bar; Ctrl-C keeps what is finished, and so does `end_by`.
+    """Do all tasks with a progress bar; Ctrl-C and `end_by` keep finished tasks.
 
     Parameters
     ----------
@@ -181,12 +182,12 @@ def gather(
     what : str
         What the progress bar counts.
     sizes : sequence of int, optional
-        How many of these each task stands for; default 1.
+        Number of units (such as draws) in each task; default 1.
     limit : Limit, optional
-        Seconds that each of these may take, and memory that a task may, on executors that can end
-        a worker.
+        Time limit of each unit in seconds, and memory limit of a task, on executors that can stop a
+        worker.
     kept : Kept, optional
-        Where finished tasks are kept; those that are there already are not done again.
+        Where finished tasks are stored; existing ones are not done again.
 
     Examples
     --------
@@ -199,13 +200,13 @@ def gather(
     found = Gathered({} if kept is None else kept.load(items))
     left = [item for item in items if item not in found.done]
     keeper = None if kept is None else kept.keeper
-    # where items have a limit, the time to write must not count as theirs
+    # if items have a limit, the time to write must not count
     asked = task if keeper is None or limit is not None else _Keeping(task, keeper)
     limits = {} if limit is None else {item: _times(limit, weight[item]) for item in left}
     estimate = seconds_per_item * len(left) / max(executor.workers, 1)
     clock = _Clock(moment_to_end(), max(executor.workers, 1))
     with (
-        end_by(None),  # tasks within tasks are done whole
+        end_by(None),  # nested tasks are always completed
         stoppable() as stop,
         show_progress(sum(weight.values()), estimate, progress, what) as advance,
     ):
@@ -227,9 +228,9 @@ def gather(
 
 @dataclass(frozen=True)
 class _Keeping:
-    """A task whose results are written by the worker, before it begins another.
+    """A task whose results are written by the worker before it starts another.
 
-    A cluster does a task again whose result was lost with its worker; what was written is not lost.
+    A cluster repeats a task whose result was lost with its worker; written results are not lost.
     """
 
     task: Task
@@ -245,13 +246,13 @@ class _Keeping:
 
 
 class _Clock:
-    """Whether the next task would end after the moment that `end_by` has set."""
+    """Whether the next task would end after the deadline of `end_by`."""
 
     def __init__(self, ends: float | None, workers: int) -> None:
         self.ends, self.workers, self.started = ends, workers, time.monotonic()
 
     def has_no_time_after(self, n_done: int) -> bool:
-        """Judge by the pace of the tasks so far."""
+        """Estimate from the pace of the tasks so far."""
         now = time.monotonic()
         usual = (now - self.started) * self.workers / max(n_done, 1)
         return self.ends is not None and now + usual > self.ends
@@ -266,25 +267,25 @@ def limit_of(seconds: float | None, memory: float | None) -> Limit | None:
 
 
 def _times(limit: Limit, size: int) -> Limit:
-    """The limit of a task that stands for several; they are in memory together in any case."""
+    """The limit of a task with several units; they are in memory together."""
     return replace(limit, seconds=limit.seconds * size)
 
 
 def _enough(found: Gathered, weight: Mapping[Any, int]) -> bool:
-    """Whether two are finished, without which there is no spread."""
+    """Whether two are finished; with fewer there is no spread."""
     return sum(weight[item] for item in found.done) > 1
 
 
 def _note(
     found: Gathered, item: Item, outcome: Done | Lost, on_error: OnError, kept: Kept | None
 ) -> None:
-    """Take an outcome in; what is finished is kept before anything else happens."""
+    """Add an outcome; finished tasks are stored before anything else happens."""
     if isinstance(outcome, Lost):
         if on_error == "raise":
             raise outcome.exception()
         found.lost[item] = outcome
         return
-    if isinstance(outcome.value, Done):  # of a worker that may have kept it
+    if isinstance(outcome.value, Done):  # of a worker that may have stored it
         outcome = outcome.value
     found.done[item] = outcome
     if kept is not None:
@@ -292,7 +293,7 @@ def _note(
 
 
 def timed_on_one_thread(task: Callable[[], Any]) -> tuple[Any, float]:
-    """Run a task with inner threads capped at one; give its result and its seconds.
+    """Run a task with inner threads limited to one; return its result and its seconds.
 
     Besides speed, this fixes the order of sums: forests add up their trees as threads finish.
     """
@@ -304,17 +305,17 @@ def timed_on_one_thread(task: Callable[[], Any]) -> tuple[Any, float]:
 
 @contextmanager
 def one_thread() -> Iterator[None]:
-    """Context, which threads may share, in which linear algebra and OpenMP have one thread each."""
+    """Context, shared by threads, in which linear algebra and OpenMP have one thread each."""
     pools = _thread_pools(len(sys.modules))
     with pools.select(user_api="openmp").limit(limits=1), _linear_algebra.limited(pools):
         yield
 
 
 class _LinearAlgebra:
-    """Threads of linear algebra, which belong to the whole process, while OpenMP counts by thread.
+    """Threads of linear algebra belong to the whole process, while OpenMP counts by thread.
 
-    The first thread to enter sets the limit and the last to leave lifts it: each on its own would
-    take the limit of another for what was there before, and leave it behind.
+    The first thread to enter sets the limit and the last to leave restores it. Otherwise a thread
+    could take the limit of another for the original value, and restore that.
     """
 
     def __init__(self) -> None:
@@ -341,11 +342,11 @@ _linear_algebra = _LinearAlgebra()
 
 @lru_cache(maxsize=1)
 def _thread_pools(n_modules: int) -> ThreadpoolController:
-    """Find the thread pools of loaded libraries; again when modules, and so libraries, came."""
+    """Find the thread pools of loaded libraries; again if new modules were loaded."""
     return ThreadpoolController()
 
 
 def in_one_line(error: BaseException) -> str:
-    """What an error says, with its notes, in one line."""
+    """Message of an error, with its notes, in one line."""
     notes = " ".join(getattr(error, "__notes__", []))
     return " ".join(f"{type(error).__name__}: {error} {notes}".split())

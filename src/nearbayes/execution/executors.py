@@ -1,4 +1,4 @@
-"""Executors: here, in threads, or on a backend of joblib; and the choice among all of them."""
+"""Executors: in this process, in threads, or on a joblib backend; and the choice among all."""
 
 from __future__ import annotations
 
@@ -41,14 +41,14 @@ Outcome = tuple[Item, Done | Lost]
 
 @dataclass(frozen=True)
 class SerialExecutor:
-    """Tasks here, one after the other."""
+    """Tasks in this process, one after another."""
 
     workers: int = 1
 
     def run(
         self, task: Task, shared: Any, items: Sequence[Item], limits: Limits
     ) -> Iterator[Outcome]:
-        """See `Executor.run`; nothing can end what runs in this process, so there are no limits."""
+        """See `Executor.run`; tasks in this process cannot be stopped, so there are no limits."""
         work = Work(task, shared)
         for item in items:
             yield item, work.outcome(item)
@@ -63,7 +63,7 @@ class ThreadExecutor:
     def run(
         self, task: Task, shared: Any, items: Sequence[Item], limits: Limits
     ) -> Iterator[Outcome]:
-        """See `Executor.run`; a thread cannot be ended, so there are no limits."""
+        """See `Executor.run`; threads cannot be stopped, so there are no limits."""
         work, pool = Work(task, shared), ThreadPoolExecutor(self.workers)
         try:
             futures = {pool.submit(work.outcome, item): item for item in items}
@@ -75,13 +75,13 @@ class ThreadExecutor:
 
 @dataclass(frozen=True)
 class JoblibExecutor:
-    """Tasks on a backend that somebody has registered with joblib, through joblib."""
+    """Tasks on a backend that was registered with joblib."""
 
     n_jobs: int | None = None
 
     @property
     def workers(self) -> int:
-        """How many tasks run at a time."""
+        """Number of tasks that run at the same time."""
         return int(joblib.effective_n_jobs(self.n_jobs))
 
     def run(
@@ -89,8 +89,8 @@ class JoblibExecutor:
     ) -> Iterator[Outcome]:
         """See `Executor.run`.
 
-        Tasks raise nothing, so an error is one of the backend, as when a worker died. What is left
-        runs again in parallel, and, if that ends in an error, too, one task at a time.
+        Tasks do not raise, so an error comes from the backend, for example if a worker died. The
+        remaining tasks run again in parallel and, if that also ends in an error, one at a time.
         """
         work, left = Work(task, shared), dict.fromkeys(items)
         for _ in range(2):
@@ -98,7 +98,7 @@ class JoblibExecutor:
                 for item, outcome in self._in_parallel(work, list(left)):
                     del left[item]
                     yield item, outcome
-            except Exception:  # of any library: nobody knows which
+            except Exception:  # of any library
                 continue
             return
         for item in left:
@@ -120,7 +120,7 @@ def _named_outcome(work: Work, item: Item) -> Outcome:
 
 
 def check_name(choice: str) -> None:
-    """Refuse what is no name of an executor and no address."""
+    """Reject anything that is not the name of an executor or an address."""
     if choice not in NAMES and not choice.startswith(ADDRESSES):
         raise ValueError(
             f"executor must be None, one of {', '.join(NAMES)}, the address of a Dask scheduler "
@@ -146,9 +146,9 @@ def executor_of(
     n_jobs : int, optional
         As in joblib.
     runs_in : "processes" or "threads"
-        What the tasks prefer on one machine.
+        Preference of the tasks on one machine.
     limited : bool
-        Whether tasks have a limit, so that they must be in processes, which can be ended.
+        Whether tasks have a limit, so that they need processes, which can be stopped.
 
     Examples
     --------
@@ -167,7 +167,7 @@ def executor_of(
     check_name(choice)
     if limited and choice != "processes":
         raise ValueError(
-            "draw_timeout and draw_memory need workers that can be ended, got "
+            "draw_timeout and draw_memory need workers that can be stopped, got "
             f"executor={choice!r}: use 'processes', 'dask' or 'ray', or leave them out."
         )
     if choice == "serial":
@@ -179,7 +179,7 @@ def executor_of(
 def _configured(
     n_jobs: int | None, runs_in: Literal["processes", "threads"], limited: bool
 ) -> Executor:
-    """What joblib is configured to, on interfaces that lose nothing where there are any."""
+    """The executor configured in joblib, through Dask's and Ray's own interfaces if possible."""
     backend, _ = joblib.parallel.get_active_backend()
     kind, workers = type(backend).__name__, int(joblib.effective_n_jobs(n_jobs))
     if kind == "DaskDistributedBackend":
@@ -189,7 +189,7 @@ def _configured(
     if kind == "SequentialBackend" or (
         workers <= 1 and kind in (*SAME_MACHINE, "ThreadingBackend")
     ):
-        # within a task of ours, which has the limit
+        # within one of our tasks, which has the limit
         return ProcessExecutor(1) if limited and kind != "SequentialBackend" else SerialExecutor()
     if kind in SAME_MACHINE and (runs_in == "processes" or limited):
         return ProcessExecutor(workers)
@@ -199,11 +199,11 @@ def _configured(
 
 
 def _warned(executor: Executor, backend: str) -> Executor:
-    """Warn of a cluster that is none."""
+    """Warn about a cluster with only one worker."""
     if executor.workers <= 1:
         warn(
             f"joblib's backend {backend} resolves to one worker, so draws are made one at a time: "
-            "give n_jobs (-1 for all workers), or add workers to the cluster.",
+            "set n_jobs (-1 for all workers), or add workers to the cluster.",
             UserWarning,
         )
     return executor

@@ -1,6 +1,6 @@
 """Folder store: files of a checkpoint in a folder, which one process uses at a time.
 
-A file is written under another name, forced to disk and renamed.
+A file is written under another name, synced to disk and renamed.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from nearbayes.execution.store_protocol import InUseError, StoreError
 __all__ = ["FolderStore"]
 
 LOCK = "lock"
-UNFINISHED = ".nearbayes-"  # how names of half-written files begin
+UNFINISHED = ".nearbayes-"  # prefix of half-written files
 
 
 class FolderStore:
@@ -29,15 +29,15 @@ class FolderStore:
 
     @contextmanager
     def held(self) -> Iterator[None]:
-        """Make the folder, for this user alone, and lock it; the lock goes with the process."""
+        """Make the folder, only for this user, and lock it; the lock ends with the process."""
         with self._in_words():
             self.make()
             file = open(self.folder / LOCK, "a+b")  # noqa: SIM115
         with file:
-            if CAN_LOCK and not locked(file):  # elsewhere files are whole all the same
+            if CAN_LOCK and not locked(file):  # on other systems files are still complete
                 raise InUseError(
                     f"checkpoint {self.folder} is in use by another process: wait until that "
-                    "ends, or give another folder."
+                    "ends, or use another folder."
                 )
             # half-written files of a process that died
             for left in self.folder.glob(f"{UNFINISHED}*"):
@@ -45,10 +45,10 @@ class FolderStore:
             yield
 
     def make(self) -> None:
-        """Make the folder, for this user alone."""
+        """Make the folder, only for this user."""
         with self._in_words():
             if self.folder.exists() and not self.folder.is_dir():
-                raise ValueError(f"checkpoint {self.folder} is a file: give the name of a folder.")
+                raise ValueError(f"checkpoint {self.folder} is a file: use the name of a folder.")
             self.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
 
     @contextmanager
@@ -59,7 +59,7 @@ class FolderStore:
             raise
         except OSError as error:
             raise StoreError(
-                f"checkpoint {self.folder} cannot be written ({error.strerror}): give a folder "
+                f"checkpoint {self.folder} cannot be written ({error.strerror}): use a folder "
                 "that you can write to."
             ) from error
 
@@ -76,11 +76,11 @@ class FolderStore:
             return None
 
     def has(self, name: str) -> bool:
-        """Whether anything is there under a name."""
+        """Whether a file with this name exists."""
         return (self.folder / name).is_file()
 
     def write(self, name: str, data: bytes) -> None:
-        """See `Store`: a temporary file, forced to disk, then renamed."""
+        """See `Store`: a temporary file, synced to disk, then renamed."""
         handle, path = tempfile.mkstemp(prefix=UNFINISHED, dir=self.folder)
         try:
             with os.fdopen(handle, "wb") as file:
@@ -103,7 +103,7 @@ class FolderStore:
 
 
 def _sync_folder(folder: Path) -> None:
-    """Force a new name to disk, where folders can be opened."""
+    """Sync a new name to disk, if folders can be opened."""
     if os.name != "posix":
         return
     handle = os.open(folder, os.O_RDONLY)

@@ -1,7 +1,7 @@
-"""Freed memory: given back to the system, where the C library would keep it for later.
+"""Freed memory: return it to the system, because the C library would keep it for later.
 
-After large arrays come and go, glibc keeps most of their memory. With several processes beside
-each other that adds up: a worker with a million rows then holds a third more than it uses.
+After large arrays are freed, glibc keeps most of their memory. With several processes that adds
+up: a worker with a million rows then holds a third more than it uses.
 """
 
 from __future__ import annotations
@@ -13,12 +13,12 @@ from typing import Any
 
 __all__ = ["give_back", "keep_no_large_blocks"]
 
-LARGE = 4 << 20  # bytes: smaller blocks come and go too often to ask the system each time
+LARGE = 4 << 20  # bytes: smaller blocks are requested too often
 MMAP_THRESHOLD = -3  # the number of this option of `mallopt`
 
 
 def give_back() -> None:
-    """Give memory that is free back to the system; nothing where the C library is not glibc.
+    """Return free memory to the system; does nothing if the C library is not glibc.
 
     Examples
     --------
@@ -29,7 +29,7 @@ def give_back() -> None:
 
 
 def keep_no_large_blocks() -> None:
-    """From now on, large blocks go back to the system as soon as they are free."""
+    """From now on, return large blocks to the system as soon as they are free."""
     if (library := _glibc()) is not None:
         library.mallopt(MMAP_THRESHOLD, LARGE)
 

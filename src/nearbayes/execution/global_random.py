@@ -1,4 +1,4 @@
-"""Global random: notices algorithms that use NumPy's global generator instead of their own."""
+"""Global random: detects algorithms that use NumPy's global generator instead of their own."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ class GlobalGeneratorWarning(UserWarning):
 
 
 class Watch:
-    """Sees whether NumPy's global generator has moved since it was made.
+    """Checks whether NumPy's global generator has changed since the watch was created.
 
-    To compare states costs nothing, so every run is watched. Some estimators move the generator and
-    use the number for nothing (support vector machines of scikit-learn), so a run that moved it is
-    blamed only if a fit, repeated with the same seeds, gives something else.
+    Comparing states costs almost nothing, so every run is checked. Some estimators use the
+    generator without an effect on results (support vector machines of scikit-learn), so a run that
+    used it leads to a warning only if a fit, repeated with the same seeds, differs.
 
     Examples
     --------
@@ -40,14 +40,14 @@ def warn_of_global_generator() -> None:
     """Tell the user that the same `random_state` gives other draws."""
     warn(
         "the algorithm uses NumPy's global random generator, so that the same random_state "
-        "gives other draws every time: give its own generator or random_state to everything "
+        "gives other draws every time: pass its own generator or random_state to everything "
         "random in its fit.",
         GlobalGeneratorWarning,
     )
 
 
 def _state() -> tuple[bytes, int, int]:
-    """The state, with the normal number that the generator may have in store."""
+    """The state, with the normal number that the generator may have cached."""
     found = np.random.get_state(legacy=False)  # noqa: NPY002
     words = found["state"]
     return words["key"].tobytes(), words["pos"], found["has_gauss"]

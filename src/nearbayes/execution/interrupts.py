@@ -1,7 +1,7 @@
-"""Interrupts: what Ctrl-C and SIGTERM do while draws are made.
+"""Interrupts: handling of Ctrl-C and SIGTERM while draws are made.
 
-The first one stops the work, and what is finished is kept. While that is put together and written,
-further ones are ignored. SIGTERM is what schedulers and `kill` send; it does the same.
+The first signal stops the work, and finished work is kept. While that is collected and written,
+further signals are ignored. SIGTERM, sent by schedulers and `kill`, has the same effect.
 """
 
 from __future__ import annotations
@@ -15,16 +15,16 @@ from typing import Any
 
 __all__ = ["Stop", "hidden_from_workers", "stoppable"]
 
-SAME_PRESS = 1.0  # seconds within which a second signal is taken for the first
+SAME_PRESS = 1.0  # seconds within which a second signal counts as the first
 
 
 class Stop:
-    """Whether the user has asked to stop, and whether that is heard at the moment.
+    """Whether the user has requested a stop, and whether signals are currently handled.
 
     Attributes
     ----------
     asked : bool
-        Whether Ctrl-C or SIGTERM came.
+        Whether Ctrl-C or SIGTERM was received.
     """
 
     def __init__(self) -> None:
@@ -52,8 +52,8 @@ _active: list[Stop] = []  # the outermost, if any
 def stoppable() -> Iterator[Stop]:
     """Context in which Ctrl-C and SIGTERM raise KeyboardInterrupt until `Stop.shield`.
 
-    Contexts within it share its `Stop`. Handlers of the user's own are left alone, and in other
-    threads than the main one Python has no signals.
+    Nested contexts share its `Stop`. The user's own handlers are not changed, and Python has no
+    signals outside the main thread.
 
     Examples
     --------
@@ -87,7 +87,7 @@ def stoppable() -> Iterator[Stop]:
 
 @contextmanager
 def hidden_from_workers() -> Iterator[None]:
-    """Context in which processes are started that do not hear Ctrl-C: only their parent does.
+    """Context in which started processes ignore Ctrl-C: only their parent handles it.
 
     A terminal sends it to all of them.
     """

@@ -1,8 +1,8 @@
-"""Keeping: a worker writes what it has finished before it begins anything else.
+"""Keeping: a worker writes a finished item before it starts another.
 
-What is on its way to the asking process when that is killed is then not lost, nor what a cluster
-loses with a worker that had a finished result. Where a worker cannot reach the place of the
-checkpoint (a folder of another machine), the asking process writes.
+Results on their way to the calling process are then not lost if that is killed, and neither are
+finished results of a cluster's worker that dies. If a worker cannot reach the checkpoint (a folder
+of another machine), the calling process writes.
 """
 
 from __future__ import annotations
@@ -19,26 +19,26 @@ from nearbayes.execution.stores import store_of
 
 __all__ = ["Keeper"]
 
-PAUSE = 2  # times as long as a write took to fail, until the next is tried
+PAUSE = 2  # after a failed write, wait this many times its duration
 _again_at: dict[str, float] = {}  # moments, by place
 
 
 @dataclass(frozen=True)
 class Keeper:
-    """Writes finished items from the worker that did them; small, as it travels with every run.
+    """Writes finished items from their worker; small, as it is sent with every run.
 
     Attributes
     ----------
     place : str
-        Where the checkpoint is, as workers find it.
+        Location of the checkpoint, for workers.
     run : bytes
-        Digest of all that decides the results.
+        Digest of everything that determines the results.
     name_of : callable
         Name of the file of an item.
     damaged : frozenset of str
-        Names of files that are there, but are to be written anew.
+        Names of existing files that must be written again.
     script : frozenset of str
-        Names of classes and functions of the script that asks.
+        Names of classes and functions of the calling script.
     """
 
     place: str
@@ -63,10 +63,10 @@ class Keeper:
             store, name = store_of(self.place), self.name_of(item)
             if not is_of_run(store, self.run):
                 return False
-            # a worker whose asking process was killed may have been at the same item
+            # a worker whose calling process was killed may process the same item
             if name in self.damaged or self._read(name) is None:
                 store.write(name, sealed(done, self.run, script=self.script))
-        except Exception:  # of a pickle or a disk: the asking process tries, and warns
+        except Exception:  # of a pickle or a disk: the calling process tries, and warns
             now = time.monotonic()
             _again_at.clear()  # places of runs that are over
             _again_at[self.place] = now + PAUSE * (now - started)
@@ -74,10 +74,10 @@ class Keeper:
         return True
 
     def _read(self, name: str) -> Done | None:
-        """A whole file of this run."""
+        """A complete file of this run."""
         try:
             data = store_of(self.place).read(name)
             done = None if data is None else unsealed(data, self.run)
-        except Exception:  # damaged, of another run, or a place that is away
+        except Exception:  # damaged, of another run, or unreachable
             return None
         return done if isinstance(done, Done) else None

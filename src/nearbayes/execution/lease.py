@@ -1,10 +1,10 @@
 """Lease: one process at a time, in an object store that has no locks.
 
-The holder writes an object and renews it. Another process that finds it watches: one that is
-renewed is in use; one that is not, or whose process is known to be dead, is taken over. All moves
-are conditional writes, so that of several that try at a time one succeeds. A holder that sleeps
-longer than the lease may find it taken when it wakes; both then write the same draws under the same
-names, so that they lose time, but nothing else.
+The holder writes an object and renews it. Another process that finds it waits: a renewed lease is
+in use; a lease that is not renewed, or whose process is known to be dead, is taken over. All
+changes are conditional writes, so that only one of several simultaneous attempts succeeds. A holder
+that sleeps longer than the lease may find it taken when it wakes; both processes then write the
+same draws under the same names, which only costs time.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from nearbayes.telling import warn
 __all__ = ["Lease"]
 
 RENEWED_EVERY = 10.0  # seconds
-LASTS = 45.0  # seconds without renewal, after which the holder counts as dead
+LASTS = 45.0  # seconds without renewal after which the holder counts as dead
 LOOKS_EVERY = 1.0  # seconds
 
 
@@ -37,9 +37,9 @@ class Lease:
         obstore.
     objects : obstore store
     name : str
-        Of the object.
+        Name of the object.
     address : str
-        What is held, for messages.
+        Address of the lease, for messages.
     """
 
     def __init__(self, library: Any, objects: Any, name: str, address: str) -> None:
@@ -51,7 +51,7 @@ class Lease:
         self._thread = threading.Thread(target=self._renew, daemon=True, name="lease")
 
     def take(self) -> None:
-        """Take the lease, wait for one that may be left over, or raise `InUseError`."""
+        """Take the lease, wait for one that may be stale, or raise `InUseError`."""
         seen, since = None, time.monotonic()
         while not self._written("create"):
             found = self._found()
@@ -66,7 +66,7 @@ class Lease:
             if version != seen or _is_alive(owner):
                 raise InUseError(
                     f"checkpoint {self._address} is in use by process {owner.get('process')} on "
-                    f"{owner.get('host')}: wait until that ends, or give another prefix."
+                    f"{owner.get('host')}: wait until that ends, or use another prefix."
                 )
             if (expired or _is_dead(owner)) and self._written(version):
                 break
@@ -75,7 +75,7 @@ class Lease:
         self._thread.start()
 
     def give_up(self) -> None:
-        """End the lease; the object stays if the store cannot be reached, or is another's."""
+        """End the lease; the object stays if it cannot be reached or another process holds it."""
         self._over.set()
         self._thread.join()
         try:
@@ -96,7 +96,7 @@ class Lease:
             )
             self._version = {name: each for name, each in made.items() if each is not None}
         except (errors.AlreadyExistsError, errors.PreconditionError):
-            # a write may have come through, and the repeated one then finds the first
+            # a write may have succeeded, and the repeated one then finds the first
             found = self._found()
             if found is None or found[0] != content:
                 return False
@@ -104,7 +104,7 @@ class Lease:
         return True
 
     def _found(self) -> tuple[dict[str, Any], Any] | None:
-        """Who holds the lease, and the version of the object."""
+        """The holder of the lease, and the version of the object."""
         try:
             result = self._library.get(self._objects, self._name)
         except FileNotFoundError:
@@ -122,7 +122,7 @@ class Lease:
             try:
                 if not self._written(self._version):
                     return  # taken over while this process slept
-            except Exception:  # of the network: the next time may do
+            except Exception:  # of the network: the next attempt may succeed
                 continue
 
     def _say_that_it_waits(self, owner: dict[str, Any]) -> None:
@@ -143,7 +143,7 @@ def _this_process() -> dict[str, Any]:
 
 
 def _machine() -> str | None:
-    """What tells machines and containers apart, where that is known."""
+    """Identifies machines and containers, if known."""
     try:
         boot = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
         return f"{boot} {os.readlink('/proc/self/ns/pid')}"
@@ -152,7 +152,7 @@ def _machine() -> str | None:
 
 
 def _started(process: int) -> str | None:
-    """When a running process of this machine started, as numbers of processes are used again."""
+    """Start time of a running process of this machine, because process ids are reused."""
     try:
         state, *found = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
     except OSError:

@@ -1,4 +1,4 @@
-"""Locks of files, which the system lets go of when their process ends, however it ends."""
+"""File locks, which the system releases when their process ends for any reason."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ CAN_LOCK = fcntl is not None
 
 
 def locked(file: IO[Any]) -> bool:
-    """Lock an open file for this process, if nobody else has; False where there are no locks.
+    """Lock an open file for this process, if it is not locked; False if there are no locks.
 
     Examples
     --------

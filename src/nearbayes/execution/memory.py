@@ -1,4 +1,4 @@
-"""Memory: what a process holds for itself, beside what it shares with others."""
+"""Memory: the part of a process's memory that is not shared with others."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ LABEL = "RssAnon:"
 
 
 def can_measure() -> bool:
-    """Whether this system tells what a process holds: Linux does."""
+    """Whether this system reports the memory of a process: Linux does."""
     return own_memory("self") > 0
 
 
 def own_memory(process: int | str) -> int:
-    """Bytes that a process and its children hold in memory, without pages that are files.
+    """Bytes that a process and its children hold in memory, without pages of files.
 
-    So data that workers map into memory does not count. 0 for a process that has ended.
+    So data that workers map into memory do not count. 0 for a process that has ended.
     """
     try:
         status = Path(f"/proc/{process}/status").read_text()

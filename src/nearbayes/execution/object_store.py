@@ -1,7 +1,8 @@
 """Object store: objects of a checkpoint below a prefix of a bucket, through obstore.
 
-An object appears at once and whole. Writing again replaces it, so that a damaged one can be mended;
-that two processes do so at a time is prevented by a lease (`lease.py`), as there are no locks.
+Objects are written atomically. Writing again replaces an object, so that a damaged one can be
+repaired. A lease (`lease.py`) prevents two processes from doing so at the same time, as there are
+no locks.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from nearbayes.execution.store_protocol import StoreError
 __all__ = ["ObjectStore"]
 
 LOCK = "lock"
-# A store that is away must not hold up the run: what was not written is written later.
+# An unreachable store must not delay the run: missing objects are written later.
 RETRY = {
     "max_retries": 3,
     "retry_timeout": timedelta(seconds=10),
@@ -35,7 +36,7 @@ CODE = re.compile(r"<Code>(\w+)</Code>")
 class ObjectStore:
     """Objects below a prefix of a bucket.
 
-    Credentials and the address of the server come from the environment, as obstore reads it:
+    Credentials and the address of the server come from the environment, which obstore reads:
     AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, AWS_REGION, AWS_ENDPOINT_URL and the like.
 
     Parameters
@@ -84,7 +85,7 @@ class ObjectStore:
                 return None
 
     def write(self, name: str, data: bytes) -> None:
-        """See `Store`: objects appear at once and whole."""
+        """See `Store`: objects are written atomically."""
         with self._in_words():
             self._library.put(self._objects, name, data)
 
@@ -100,7 +101,7 @@ class ObjectStore:
 
     @contextmanager
     def _in_words(self) -> Iterator[None]:
-        """Errors of the library, which are pages long, in one sentence."""
+        """Long errors of the library, in one sentence."""
         try:
             yield
         except StoreError:

@@ -1,8 +1,8 @@
 """Processes: tasks in worker processes of this machine, each of which can die or hang alone.
 
-Every worker is a pool of its own (joblib's loky), so that a dead one takes nothing along: only its
-own item is lost, and a fresh worker tries it again while the others go on. A worker whose item
-takes too long is ended. Workers are kept for the next run, as starting one takes seconds.
+Every worker has its own pool (joblib's loky), so that a dead worker loses only its own item, which
+a new worker tries again while the others continue. A worker whose item takes too long is stopped.
+Workers are kept for the next run, because starting one takes seconds.
 """
 
 from __future__ import annotations
@@ -31,9 +31,9 @@ from nearbayes.execution.work import Work
 __all__ = ["DIED", "LOOKS_EVERY", "ProcessExecutor", "took_too_long", "took_too_much"]
 
 DIED = "the worker process died, as when memory runs out: lower n_jobs or the data size."
-TRIES = 2  # of an item whose worker died
-STARTS = 3  # of workers that die, one after the other, before they have done anything
-LOOKS_EVERY = 0.1  # seconds between two looks at the memory of a worker
+TRIES = 2  # attempts for an item whose worker died
+STARTS = 3  # successive workers that may die before any result
+LOOKS_EVERY = 0.1  # seconds between two checks of a worker's memory
 IDLE = 300.0  # seconds after which an unused worker ends
 THREADS = (
     "OMP_NUM_THREADS",
@@ -53,7 +53,7 @@ class ProcessExecutor:
     Attributes
     ----------
     workers : int
-        How many tasks run at a time.
+        Number of tasks that run at the same time.
     """
 
     workers: int
@@ -73,7 +73,7 @@ class ProcessExecutor:
 
 
 class _Worker:
-    """One process, and the item that it is at; None while it loads what is shared."""
+    """One process, and its current item; None while it loads shared data."""
 
     def __init__(self, handle: Any) -> None:
         self.pool = _borrowed()
@@ -116,16 +116,16 @@ class _Crew:
             self.workers.append(_Worker(handle))
 
     def outcomes(self) -> Iterator[Outcome]:
-        """Do all items; every worker has its next item before an outcome is handed out."""
+        """Process all items; every worker gets its next item before an outcome is yielded."""
         while self.workers:
             wait([worker.future for worker in self.workers], self._pause(), FIRST_COMPLETED)
             found = [self._looked_at(worker) for worker in list(self.workers)]
             yield from (outcome for outcome in found if outcome is not None)
         for item in self.waiting:  # no worker is left to do them
-            yield item, Lost(DIED, "Workers died while they loaded what all tasks share.")
+            yield item, Lost(DIED, "Workers died while they loaded the shared data.")
 
     def _pause(self) -> float | None:
-        """Seconds until a worker must be looked at, even if none is done."""
+        """Seconds until a worker must be checked, even if none is done."""
         left = min(worker.deadline for worker in self.workers) - time.monotonic()
         if any(worker.most < math.inf for worker in self.workers):
             left = min(left, LOOKS_EVERY)
@@ -145,14 +145,14 @@ class _Crew:
         return item, lost
 
     def _ended(self, worker: _Worker) -> Outcome | None:
-        """Take what a worker has done, and give it something else to do."""
+        """Take a worker's result, and give it the next item."""
         item, loading = worker.item, worker.loading
         try:
             result = worker.future.result()
         except BrokenProcessPool as died:
             self._replace(worker)
             return self._died(item, loading, died)
-        except Exception as error:  # what is shared, or a result, does not survive the way
+        except Exception as error:  # shared data or a result cannot be sent
             if loading:
                 raise
             result = Lost(in_one_line(error), str(error.__cause__ or error), error)
@@ -161,7 +161,7 @@ class _Crew:
         return None if loading else (item, result)
 
     def _died(self, item: Item | None, loading: bool, died: BrokenProcessPool) -> Outcome | None:
-        """Put the item of a dead worker back, or give it up."""
+        """Queue the item of a dead worker again, or give it up."""
         if loading:
             self.failed_starts += 1
             return None
@@ -187,34 +187,34 @@ class _Crew:
             self.workers.append(_Worker(self.handle))
 
     def _add_if_idle(self) -> None:
-        """An item came back after the last others were given out."""
+        """An item was queued again after the others were assigned."""
         if not any(worker.loading for worker in self.workers):
             self.workers.append(_Worker(self.handle))
 
     def dismiss(self) -> None:
-        """End workers that are still at something, as after Ctrl-C."""
+        """Stop workers that are still busy, for example after Ctrl-C."""
         for worker in self.workers:
             worker.end()
 
 
 def took_too_long(limit: float) -> Lost:
-    """An item whose worker was ended."""
+    """An item whose worker was stopped."""
     said = f"took longer than draw_timeout allows ({in_words(limit)}): its worker was ended."
     return Lost(said, said)
 
 
 def took_too_much(limit: float) -> Lost:
-    """An item whose worker was ended for its memory."""
+    """An item whose worker was stopped for its memory."""
     said = f"took more memory than draw_memory allows ({limit / 1e9:.2g} GB): its worker was ended."
     return Lost(said, said)
 
 
-_idle: dict[int, list[ProcessPoolExecutor]] = {}  # by process, as a fork has none of its parent's
+_idle: dict[int, list[ProcessPoolExecutor]] = {}  # by process, as a fork does not have its parent's
 _lock = threading.Lock()
 
 
 def _borrowed() -> ProcessPoolExecutor:
-    """A pool of one process: one that is idle, or a new one."""
+    """A pool of one process: an idle one, or a new one."""
     with _lock:
         mine = _idle.setdefault(os.getpid(), [])
         if mine:
@@ -229,7 +229,7 @@ def _borrowed() -> ProcessPoolExecutor:
 
 
 def _give_back(pool: ProcessPoolExecutor) -> None:
-    """Keep a worker for the next run, but not what this one shared with it."""
+    """Keep a worker for the next run, but not its shared data."""
     with hidden_from_workers():
         try:
             pool.submit(forget)
@@ -253,10 +253,10 @@ def _set_up(parent: int) -> None:
 
 
 def _load(handle: Any) -> None:
-    """In a worker: load what is shared, which takes none of an item's time."""
+    """In a worker: load shared data, which does not count as time of an item."""
     handle.value  # noqa: B018
 
 
 def _outcome(handle: Any, item: Item) -> Done | Lost:
-    """In a worker: do one item."""
+    """In a worker: process one item."""
     return handle.value.outcome(item)  # type: ignore[no-any-return]

@@ -1,4 +1,4 @@
-"""Progress: a bar on the terminal with a cost estimate before the work."""
+"""Progress: a bar on the terminal, with a cost estimate before the work starts."""
 
 from __future__ import annotations
 
@@ -22,16 +22,16 @@ from rich.text import Text
 
 __all__ = ["followed_by", "in_words", "show_progress"]
 
-WORTH_A_BAR = 2.0  # seconds; a bar that flashes by tells nobody anything
+WORTH_A_BAR = 2.0  # seconds; a bar is useless for shorter work
 
 
-# What follows the work at hand: its name, and its time as a multiple of that of this work.
+# What follows the current work: its name, and its time as a multiple of the current one.
 _later: ContextVar[tuple[str, float]] = ContextVar("followed_by", default=("", 0.0))
 
 
 @contextmanager
 def followed_by(what: str, times: float) -> Iterator[None]:
-    """Context in which progress bars count what comes next, too: `times` as long as their work."""
+    """Context in which progress bars include later work that takes `times` as long."""
     token = _later.set((what, times))
     try:
         yield
@@ -40,7 +40,7 @@ def followed_by(what: str, times: float) -> Iterator[None]:
 
 
 class _TimeLeft(ProgressColumn):
-    """Time left for this work and for what follows it."""
+    """Time left for this work and for the work after it."""
 
     def __init__(self, times: float) -> None:
         super().__init__()
@@ -64,11 +64,11 @@ def show_progress(
     ----------
     n_tasks : int
     estimate : float
-        Seconds the work is expected to take; infinity if nobody knows.
+        Expected seconds of the work; infinity if unknown.
     wanted : bool or None
-        None shows the bar on a terminal, for work that is worth one.
+        None shows the bar on a terminal, except for short work.
     what : str
-        What the tasks are called.
+        Name of the tasks.
     """
     console, (next_work, times) = Console(stderr=True), _later.get()
     if wanted is False or (wanted is None and not (console.is_terminal and estimate > WORTH_A_BAR)):
@@ -85,12 +85,12 @@ def show_progress(
         whole = f", with {next_work} {in_words((1 + times) * estimate)}" if times else ""
         known = f" (estimated {in_words(estimate)}{whole})" if math.isfinite(estimate) else ""
         task = bar.add_task(f"{what}{known}", total=n_tasks)
-        with followed_by("", 0.0):  # work within this work
+        with followed_by("", 0.0):  # nested work
             yield lambda n=1: bar.advance(task, n)
 
 
 def in_words(seconds: float) -> str:
-    """Say a duration briefly.
+    """A duration in a few words.
 
     Examples
     --------

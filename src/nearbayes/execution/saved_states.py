@@ -1,8 +1,8 @@
-"""Saved states: how far an item that takes long has come, kept by the worker that is at it.
+"""Saved states: intermediate states of long items, stored by their worker.
 
-A worker that dies then costs what it did since the last state, not the whole item. Workers that
-cannot reach the place of the checkpoint (a folder of another machine) keep nothing, and whatever
-goes wrong with a state costs time alone: the item is done from its beginning.
+If a worker dies, only the work since the last state is lost, not the whole item. Workers that
+cannot reach the checkpoint (a folder of another machine) store nothing. Errors with a state only
+cost time: the item is then computed from its beginning.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ from nearbayes.execution.stores import Store, store_of
 
 __all__ = ["RUN", "STATE", "SavedState", "SavedStates", "digest_of_run", "is_of_run"]
 
-RUN = "run.json"  # says what a checkpoint is of
-STATE = "state-"  # how names of states begin
+RUN = "run.json"  # identifies the run of a checkpoint
+STATE = "state-"  # prefix of the names of states
 SAVED_EVERY = 60.0  # seconds
-LEAST_PAUSE = 20  # times as long as writing the last state took
+LEAST_PAUSE = 20  # wait this many times the duration of the last write
 
 
 def digest_of_run(parts: Any) -> bytes:
-    """Digest of all that decides the results of a run, as RUN has it."""
+    """Digest of everything that determines the results of a run, as in the file RUN."""
     text = json.dumps(parts, sort_keys=True)
     return hashlib.blake2b(text.encode(), digest_size=16).hexdigest().encode()
 
@@ -39,18 +39,18 @@ def is_of_run(store: Store, run: bytes) -> bool:
 
 @dataclass(frozen=True)
 class SavedStates:
-    """Where workers keep states; small, as it travels with every run.
+    """Where workers store states; small, as it is sent with every run.
 
     Attributes
     ----------
     place : str
-        As given for the checkpoint.
+        As passed for the checkpoint.
     run : bytes
-        Digest of all that decides the results.
+        Digest of everything that determines the results.
     every : float
         Seconds between two states of an item.
     there : frozenset of str
-        Names of states of an earlier run, so that workers look for no others.
+        Names of states of an earlier run; workers search only for these.
     """
 
     place: str
@@ -72,7 +72,7 @@ class SavedState:
         self._place: Store | None = None
 
     def load(self) -> Any:
-        """What was saved last; None if there is nothing, or nothing that can be read."""
+        """The last saved value; None if there is none, or it cannot be read."""
         if self._name not in self._states.there:
             return None
         try:
@@ -82,7 +82,7 @@ class SavedState:
             return None
 
     def save(self, value: Any) -> None:
-        """Keep a value if the last one is old enough; never fails."""
+        """Save a value if the last one is old enough; never fails."""
         started = time.monotonic()
         if started < self._due:
             return
@@ -90,7 +90,7 @@ class SavedState:
             if is_of_run(self._store(), self._states.run):
                 data = sealed(value, self._states.run, self._shared)
                 self._store().write(self._name, data)
-        except Exception:  # as above: the item is done all the same
+        except Exception:  # as above: the item is computed anyway
             pass
         now = time.monotonic()
         self._due = now + max(self._states.every, LEAST_PAUSE * (now - started))

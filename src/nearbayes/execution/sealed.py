@@ -1,6 +1,6 @@
 """Sealed: pickles of a checkpoint, with a checksum that only files of the same run have.
 
-What a run shares anyway (its data) is named in a pickle, not held in it once more.
+A pickle contains only the names of shared objects (the data), not the objects.
 """
 
 from __future__ import annotations
@@ -24,16 +24,17 @@ MAGIC = b"nearbayes task 1\n"
 def sealed(
     value: Any, run: bytes, shared: Sequence[Any] = (), script: frozenset[str] = frozenset()
 ) -> bytes:
-    """Bytes of a value; `shared` are objects that are there when it is read, too.
+    """Bytes of a value; `shared` are objects that will also exist when it is read.
 
-    So are classes and functions of the script with the names in `script`; see `names_of_script`.
+    The same holds for classes and functions of the script with the names in `script`; see
+    `names_of_script`.
     """
     payload = _pickled(value, shared, script)
     return _header(payload, run) + payload
 
 
 def unsealed(data: bytes, run: bytes, shared: Sequence[Any] = ()) -> Any:
-    """The value again; ValueError for what is damaged or of another run.
+    """The value of some bytes; ValueError if they are damaged or of another run.
 
     Examples
     --------
@@ -60,7 +61,7 @@ def names_of_script() -> frozenset[str]:
 
 
 def _is_of_script(value: Any, names: Container[str]) -> bool:
-    """Whether the script will find it by its name; not what was defined anew under that name."""
+    """Whether the script will find it by its name; false if that name was redefined."""
     if not issubclass(type(value), type | FunctionType) or value.__module__ != "__main__":
         return False
     name = value.__qualname__
@@ -68,7 +69,7 @@ def _is_of_script(value: Any, names: Container[str]) -> bool:
         return False
     try:
         return _of_script(name) is value
-    except AttributeError:  # in a worker, which has a copy under no name
+    except AttributeError:  # in a worker, which has a copy without a name
         return True
 
 
@@ -78,11 +79,11 @@ def _of_script(name: str) -> Any:
 
 
 def _pickled(value: Any, shared: Sequence[Any], script: frozenset[str]) -> bytes:
-    """Classes of a script by their name, as the same script will load them, where that works."""
+    """Pickle with classes of a script by name, as the same script will load them, if possible."""
     file = io.BytesIO()
     try:
         _Pickler(file, shared, script).dump(value)
-    except Exception:  # functions without a name, and what else cloudpickle is for
+    except Exception:  # functions without a name, and other objects that need cloudpickle
         file = io.BytesIO()
         _CloudPickler(file, shared, script).dump(value)
     return file.getvalue()
@@ -107,7 +108,7 @@ class _Naming:
 
 
 def _in_full_precision(make: Any, arguments: Any) -> Any:
-    """An array of JAX again, which else comes back in float32 unless x64 is enabled just then."""
+    """A JAX array with its precision, which would be float32 unless x64 is enabled."""
     import jax
 
     with jax.enable_x64(True):

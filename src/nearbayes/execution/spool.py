@@ -1,11 +1,11 @@
-"""Spool: what all tasks of a run share, written once and mapped into every worker process.
+"""Spool: shared data of all tasks of a run, written once and mapped into every worker process.
 
 Arrays are kept outside the pickle (PEP 574) in one file that workers map into memory, so that all
 of them read the same pages and none copies a table. The map is private: an estimator that writes
-into its inputs gets a copy of the page, and changes nobody else's. Workers of a cluster get the
-same bytes through it, and unpack them once.
+into its inputs gets a copy of the page, and does not change those of others. Workers of a cluster
+get the same bytes, and unpack them once.
 
-An array that is mapped from a file already, as ``numpy.load(path, mmap_mode="r")`` gives it, is not
+An array that is already mapped from a file, as by ``numpy.load(path, mmap_mode="r")``, is not
 copied at all: workers map the same file.
 
 A process that is killed leaves its file behind; the next run that finds it deletes it.
@@ -38,17 +38,17 @@ from nearbayes.execution.locks import locked
 
 __all__ = ["Packed", "forget", "packed", "spooled"]
 
-ALIGNMENT = 64  # bytes, as vector instructions like it
+ALIGNMENT = 64  # bytes, for vector instructions
 MEMORY_FOLDER = Path("/dev/shm")
 PREFIX = "nearbayes-"
-YOUNG = 60.0  # seconds: a folder that may not be locked yet
-_kept: dict[str, Any] = {}  # what this process has loaded last, by its name
+YOUNG = 60.0  # seconds in which a new folder may not be locked yet
+_kept: dict[str, Any] = {}  # the last object that this process loaded, by its name
 _lock = Lock()
 
 
 def _loaded_once(name: str, load: Callable[[], Any]) -> Any:
-    """What a process has loaded under a name; a worker serves one run at a time."""
-    with _lock:  # threads of a worker wait for the first of them
+    """Load an object once per process, by its name; a worker serves one run at a time."""
+    with _lock:  # threads of a worker wait for the first one
         if name not in _kept:
             _kept.clear()
             _kept[name] = load()
@@ -56,7 +56,7 @@ def _loaded_once(name: str, load: Callable[[], Any]) -> Any:
 
 
 def forget() -> None:
-    """In a worker: let go of what the last run shared, which may be gigabytes."""
+    """In a worker: release the shared data of the last run, which may be gigabytes."""
     with _lock:
         _kept.clear()
     gc.collect()
@@ -65,7 +65,7 @@ def forget() -> None:
 
 @dataclass(frozen=True)
 class Packed:
-    """What all tasks share as bytes, for workers of other machines; `value` unpacks it once.
+    """Shared data of all tasks as bytes, for workers of other machines; `value` unpacks it once.
 
     Arrays are unpacked into memory of the process, where estimators may write.
     """
@@ -76,7 +76,7 @@ class Packed:
 
     @property
     def value(self) -> Any:
-        """What tasks share."""
+        """Shared data of the tasks."""
         return _loaded_once(self.name, self._loaded)
 
     def _loaded(self) -> Any:
@@ -84,7 +84,7 @@ class Packed:
 
 
 def packed(shared: Any) -> Packed:
-    """What all tasks share, as bytes.
+    """Shared data of all tasks, as bytes.
 
     Examples
     --------
@@ -97,14 +97,14 @@ def packed(shared: Any) -> Packed:
 
 
 def _pickled(shared: Any) -> tuple[bytes, list[memoryview]]:
-    """Bytes of an object, with its arrays beside them (PEP 574)."""
+    """Bytes of an object, and its arrays as separate buffers (PEP 574)."""
     raw: list[pickle.PickleBuffer] = []
     pickled = cloudpickle.dumps(shared, protocol=5, buffer_callback=raw.append)
     return pickled, [each.raw() for each in raw]
 
 
 class _OfThisMachine(cloudpickle.Pickler):  # type: ignore[misc]
-    """Pickles arrays that are mapped from a file as the place where they are in it."""
+    """Pickles arrays that are mapped from a file as their place in that file."""
 
     def reducer_override(self, value: Any) -> Any:
         """See `pickle.Pickler.reducer_override`."""
@@ -113,7 +113,7 @@ class _OfThisMachine(cloudpickle.Pickler):  # type: ignore[misc]
 
 
 def _place_in_file(array: np.memmap[Any, Any]) -> tuple[Any, ...] | None:
-    """Arguments of `numpy.memmap` for the same numbers; None where they are not in a file."""
+    """Arguments of `numpy.memmap` for the same numbers; None if they are not in a file."""
     root: Any = array
     while isinstance(root.base, np.memmap):
         root = root.base
@@ -128,7 +128,7 @@ def _place_in_file(array: np.memmap[Any, Any]) -> tuple[Any, ...] | None:
 
 @dataclass(frozen=True)
 class _File:
-    """The same in a file of this machine."""
+    """Shared data in a file of this machine."""
 
     path: str
     pickle_size: int
@@ -147,7 +147,7 @@ class _File:
 
 @contextmanager
 def spooled(shared: Any) -> Iterator[_File]:
-    """Write what tasks share to a file for as long as they run; workers load it once."""
+    """Write shared data to a file while tasks run; workers load it once."""
     stream, raw = io.BytesIO(), list[pickle.PickleBuffer]()
     _OfThisMachine(stream, protocol=5, buffer_callback=raw.append).dump(shared)
     pickled, arrays = stream.getvalue(), [each.raw() for each in raw]
@@ -163,14 +163,14 @@ def spooled(shared: Any) -> Iterator[_File]:
                 places.append((file.tell(), array.nbytes))
                 file.write(array)
             file.flush()
-            give_back()  # what was made before and is no longer needed, such as a binned table
+            give_back()  # objects that are no longer needed, such as a binned table
             yield _File(path, len(pickled), tuple(places))
     finally:
         shutil.rmtree(folder, ignore_errors=True)
 
 
 def _place(needed: int) -> Path | None:
-    """The folder in memory if there is one with enough room, else that of temporary files."""
+    """The folder in memory if there is one with enough space, else that of temporary files."""
     if not (MEMORY_FOLDER.is_dir() and os.access(MEMORY_FOLDER, os.W_OK)):
         return None
     _delete_left_over(MEMORY_FOLDER)
@@ -178,7 +178,7 @@ def _place(needed: int) -> Path | None:
 
 
 def _delete_left_over(place: Path) -> None:
-    """Delete files of this user whose process was killed: nobody holds their lock."""
+    """Delete files of this user whose process was killed: they are not locked."""
     for folder in place.glob(f"{PREFIX}*"):
         try:
             if time.time() - folder.stat().st_mtime < YOUNG:
@@ -186,6 +186,6 @@ def _delete_left_over(place: Path) -> None:
             with open(folder / "shared", "rb") as file:
                 if not locked(file):
                     continue
-        except OSError:  # gone in the meantime, or of another user
+        except OSError:  # deleted in the meantime, or of another user
             continue
         shutil.rmtree(folder, ignore_errors=True)

@@ -1,4 +1,4 @@
-"""The protocol of stores: named bytes that are there whole or not at all."""
+"""The protocol of stores: named bytes that are written atomically."""
 
 from __future__ import annotations
 
@@ -12,26 +12,26 @@ class InUseError(RuntimeError):
 
 
 class StoreError(OSError):
-    """The place of a checkpoint cannot be used: no permission, no room, no connection."""
+    """The location of a checkpoint cannot be used: no permission, no space, no connection."""
 
 
 class Store(Protocol):
     """Named bytes."""
 
     def held(self) -> Any:
-        """Context in which nobody else may write, where that can be had; raises `InUseError`."""
+        """Context in which no other process may write, if possible; raises `InUseError`."""
 
     def names(self) -> set[str]:
-        """Names of all that is there."""
+        """Names of all stored bytes."""
 
     def read(self, name: str) -> bytes | None:
-        """What is there under a name, if anything."""
+        """Read the bytes with a name, if any."""
 
     def write(self, name: str, data: bytes) -> None:
-        """Put bytes there, whole or not at all."""
+        """Write bytes atomically."""
 
     def delete(self, name: str) -> None:
-        """Delete what is there under a name, if anything."""
+        """Delete the bytes with a name, if any."""
 
     def clear(self) -> None:
         """Delete everything."""

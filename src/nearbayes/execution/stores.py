@@ -31,7 +31,7 @@ def store_of(place: Any) -> Store:
 
 
 def check_place(place: Any) -> None:
-    """Refuse what is no folder and no address.
+    """Reject anything that is not a folder or an address.
 
     Examples
     --------

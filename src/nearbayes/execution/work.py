@@ -1,4 +1,4 @@
-"""Work: a task with what all its items share, as workers of any kind get it."""
+"""Work: a task with the shared data of its items, in the form for all kinds of workers."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ __all__ = ["Work"]
 
 @dataclass(frozen=True)
 class Work:
-    """A task, what it shares, and the settings of the process that asked for it.
+    """A task, its shared data, and the settings of the calling process.
 
     Attributes
     ----------
@@ -33,7 +33,7 @@ class Work:
     filters : list
         Filters of warnings.
     process : int
-        The process that asked.
+        Id of the calling process.
     """
 
     task: Task
@@ -43,7 +43,7 @@ class Work:
     process: int = field(default_factory=os.getpid)
 
     def outcome(self, item: Item) -> Done | Lost:
-        """Do one item; an error is a value, so that no executor stumbles over it."""
+        """Process one item; an error is returned as a value, so that executors do not fail."""
         try:
             with self._settings():
                 return Done(*timed_on_one_thread(lambda: self.task(self.shared, item)))
@@ -53,7 +53,7 @@ class Work:
     @contextmanager
     def _settings(self) -> Iterator[None]:
         with sklearn.config_context(**self.config):
-            if os.getpid() == self.process:  # filters belong to the process: they are there
+            if os.getpid() == self.process:  # filters belong to the process
                 yield
                 return
             with warnings.catch_warnings():
@@ -61,12 +61,12 @@ class Work:
                 yield
 
     def _carried(self, error: Exception) -> Any:
-        """The error itself, or in another process its bytes, if it survives the way back."""
+        """The error itself, or from another process its bytes, if it pickles."""
         if os.getpid() == self.process:
             return error
         try:
             pickled = cloudpickle.dumps(error)
             pickle.loads(pickled)
-        except Exception:  # whatever a user's class of errors does: its words are kept
+        except Exception:  # for any user's class of errors, its message is kept
             return None
         return pickled

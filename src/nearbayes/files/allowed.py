@@ -79,7 +79,7 @@ ESTIMATORS = {
     svm: "LinearSVC LinearSVR NuSVC NuSVR SVC SVR",
     tree: "DecisionTreeClassifier DecisionTreeRegressor ExtraTreeClassifier ExtraTreeRegressor",
 }
-# Our own learners, and private types of scikit-learn, by their names since 1.6.
+# Our own learners, and private types of scikit-learn, with their names since 1.6.
 PARTS = {
     "nearbayes.learners.basis": "Basis Levels Number",
     "nearbayes.learners.choosing": "Choice",

@@ -81,9 +81,9 @@ def array_of(data: bytes, kinds: str = SIMPLE_KINDS) -> NDArray[Any]:
 
 
 def shared_array(name: str, read: Reader) -> NDArray[Any]:
-    """An array that all who name it share, so that naming it again costs nothing.
+    """An array that is shared by all references, so that another reference costs nothing.
 
-    It cannot be written to.
+    It is read-only.
     """
     if name not in read.arrays:
         array = array_of(read(name))
@@ -106,7 +106,7 @@ def labels_record(labels: NDArray[Any] | None) -> dict[str, Any] | None:
 
 
 def labels_of(record: Any, read: Reader) -> NDArray[Any] | None:
-    """Inverse of `labels_record`; the reader has to have the memory that their dtype asks for."""
+    """Inverse of `labels_record`; the reader must have enough memory for their dtype."""
     if record is None:
         return None
     dtype = np.dtype(str(record["dtype"]))

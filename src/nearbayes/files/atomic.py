@@ -1,6 +1,6 @@
-"""Atomic: a file is written whole or not at all, by one writer at a time.
+"""Atomic: a file is written completely or not at all, by one writer at a time.
 
-A full disk, a signal or an error while writing leaves the old file as it was.
+A full disk, a signal or an error during writing does not change the old file.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ PATIENCE = 5.0  # seconds to wait for another writer of the same file
 
 @contextlib.contextmanager
 def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
-    """Yield a path beside `path` to write to; it takes the place of `path` at the end.
+    """Yield a temporary path to write to, which replaces `path` at the end.
 
-    If the block raises, or removes what it wrote, `path` stays as it was. What is no file, such as
-    a pipe, is written to directly. Links are followed. A second writer of the same file, in this
-    or another process, waits for some seconds and is then refused by an `OSError`.
+    If the block raises an error, or removes its file, `path` is not changed. Anything that is not a
+    file, such as a pipe, is written to directly. Links are followed. A second writer of the same
+    file, in this or another process, waits for some seconds and then gets an `OSError`.
 
     Parameters
     ----------
@@ -59,11 +59,11 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
 
 @contextlib.contextmanager
 def _draft_of(place: Path) -> Iterator[Path]:
-    """A path for one writer. Its suffix is that of the file, as it says how to write."""
+    """A path for one writer, with the suffix of the file, which determines the format."""
     if not CAN_LOCK:
         yield place.with_name(f".{secrets.token_hex(4)}.{place.name}")
         return
-    # one name for all writers: what a process that was killed has left is written over
+    # one name for all writers, so that leftovers of a killed process are overwritten
     draft, until = place.with_name(f".writing.{place.name}"), time.monotonic() + PATIENCE
     while True:
         with draft.open("ab") as file:
@@ -76,7 +76,7 @@ def _draft_of(place: Path) -> Iterator[Path]:
 
 
 def _is_at(file: IO[Any], path: Path) -> bool:
-    """Whether an open file is still that of its path: another writer may have moved it."""
+    """Whether an open file is still the one at its path: another writer may have moved it."""
     try:
         return os.path.samestat(os.fstat(file.fileno()), path.stat())
     except FileNotFoundError:

@@ -29,7 +29,7 @@ __all__ = ["CAUSAL_KINDS", "causal_of", "save_causal"]
 
 CAUSAL_KINDS = ("DiffusionSCM", "SCM")
 SPECIAL = ("graph", "models", "schedule", "random_state")
-# never in a file, and never taken from one: a checkpoint is a place with pickles
+# never written to a file or read from one: a checkpoint contains pickles
 OF_ONE_MACHINE = {"checkpoint", "executor"}
 
 
@@ -45,7 +45,7 @@ def save_causal(
     """Write a fitted causal model; see `CausalModel.save`."""
     if type(model).__name__ not in CAUSAL_KINDS:
         raise NotSaveable(
-            f"{type(model).__name__} cannot be saved: a file holds no code, so only SCM and "
+            f"{type(model).__name__} cannot be saved: a file contains no code, so only SCM and "
             "DiffusionSCM of nearbayes.causal can be loaded."
         )
     return write_draws(
@@ -103,7 +103,7 @@ def _values(manifest: Record, name: str, shape: tuple[int, int], read: Reader) -
 
 
 def _coded(model: Any, node: str, values: Any) -> Any:
-    """Values of a node; codes must be those of its categories."""
+    """Values of a node; codes must match its categories."""
     variable = model.variables_[node]
     if variable.kind == "category" and not np.isin(values, np.arange(variable.width)).all():
         raise FileRefused(f"its values of {node[:40]!r} are no codes of its categories.")
@@ -129,7 +129,7 @@ def _params_record(model: Any, models: Models, members: Members) -> dict[str, An
 
 
 def _models_record(chosen: Any, models: Models, members: Members) -> dict[str, Any]:
-    """What `models` of SCM was: a name, an estimator, or a mapping of nodes to either."""
+    """The `models` of SCM: a name, an estimator, or a mapping of nodes to either."""
     if isinstance(chosen, Mapping):
         return {"nodes": {node: _models_record(e, models, members) for node, e in chosen.items()}}
     if isinstance(chosen, str):

@@ -37,7 +37,7 @@ KNOWN_NAMES = re.compile(
     r"manifest\.json|arrays/[0-9a-f]{32}\.npy|models/[0-9a-f]{32}\.(skops|xgboost|lightgbm)"
     r"|attachments/[A-Za-z0-9_][A-Za-z0-9_.-]{0,99}"
 )
-# Layout of a zip file: what is before a member, and after all of them.
+# Layout of a zip file: headers of members, and the end of the file.
 HEADER, END, LARGE_END = struct.Struct("<4s5H3I2H"), struct.Struct("<4s4H2IH"), 76
 WRITTEN = (1980, 1, 1, 0, 0, 0)  # fixed, so that the same model always gives the same file
 
@@ -79,7 +79,7 @@ def write(
     files: Mapping[str, bytes],
     most_bytes: float | None = None,
 ) -> int:
-    """Write the file, whole or not at all.
+    """Write the file, completely or not at all.
 
     Returns
     -------
@@ -219,7 +219,7 @@ def _checked_members(
 
 
 def _check_layout(stream: IO[bytes], packed: zipfile.ZipFile) -> None:
-    """Refuse anything before, between and after the members: it is read by others, or twice."""
+    """Refuse data outside the members, and overlaps: readers might interpret them differently."""
     place = 0
     for info in sorted(packed.infolist(), key=lambda each: each.header_offset):
         stream.seek(place)
@@ -231,7 +231,7 @@ def _check_layout(stream: IO[bytes], packed: zipfile.ZipFile) -> None:
     stream.seek(-END.size, os.SEEK_END)
     mark, _, _, _, _, size, _, n_comment = END.unpack(stream.read())
     rest = stream.tell() - place - END.size - size
-    # the end of the directory of a large file comes in two parts more
+    # the end of the directory of a large file has two more parts
     if mark != b"PK\5\6" or n_comment or packed.start_dir != place or rest not in (0, LARGE_END):
         raise FileRefused("there is something beside its members, at its end.")
 

@@ -21,7 +21,7 @@ from nearbayes.neural.network import Activation
 
 __all__ = ["dump_mechanism", "load_mechanism"]
 
-APART = ("graph", "variables", "nodes", "ranges", "optimiser")  # fields that are no plain setting
+APART = ("graph", "variables", "nodes", "ranges", "optimiser")  # fields that are not plain settings
 SETTINGS = tuple(each.name for each in fields(DiffusionMechanism) if each.name not in APART)
 PRIORS = ("anchored", "ntkgp")
 
@@ -29,12 +29,12 @@ PRIORS = ("anchored", "ntkgp")
 def dump_mechanism(
     mechanism: DiffusionMechanism, draws: Sequence[DiffusionModels], members: Members
 ) -> dict[str, Any]:
-    """Record of the mechanism and of its networks, without what only refits need.
+    """Record of the mechanism and of its networks, without data that only refits need.
 
     Parameters
     ----------
     mechanism : DiffusionMechanism
-        As it was prepared.
+        After `prepare`.
     draws : sequence of DiffusionModels
         Chunks of draws.
     members : Members
@@ -78,7 +78,7 @@ def load_mechanism(
         **_settings(record.record("settings"), parameters.shape),
     )
     _check(mechanism, parameters, size)
-    # sizes of steps are for refits, which a file has not the rows for
+    # step sizes are for refits, for which a file does not have the rows
     return mechanism, DiffusionModels(parameters, parameters[:, :, :0])
 
 
@@ -89,7 +89,7 @@ def _optimiser(found: dict[str, float]) -> dict[str, float]:
 
 
 def _settings(record: Record, shape: tuple[int, ...]) -> dict[str, Any]:
-    """Settings, all of plain types; networks are no larger than the parameters that are there."""
+    """Settings, all of plain types; networks cannot be larger than the stored parameters."""
     if set(record.entries) != set(SETTINGS):
         raise FileRefused(f"a diffusion model must have the settings {', '.join(SETTINGS)}.")
     plain = all(isinstance(each, str | int | float | None) for each in record.entries.values())

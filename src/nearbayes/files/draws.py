@@ -45,7 +45,7 @@ __all__ = [
     "noises_record",
 ]
 
-MOST_MODELS = 100_000  # of one posterior: a short record can be repeated for nothing
+MOST_MODELS = 100_000  # models per posterior, because repeated short records take no space
 NOISES: dict[str, type] = {
     "gaussian": GaussianNoise,
     "residual": ResidualNoise,
@@ -150,7 +150,7 @@ def kept_of(record: Record, size: int, read: Reader) -> list[KeptPredictions]:
 def estimator_record(
     estimator: Any, models: Models, members: Members, *, optional: bool = False
 ) -> dict[str, Any]:
-    """The user's estimator, unfitted; if it is `optional` and cannot be saved, its type alone."""
+    """The user's estimator, unfitted; if it is `optional` and cannot be saved, only its type."""
     if isinstance(estimator, LeftOut):
         return {"left_out": estimator.what}
     try:
@@ -162,7 +162,7 @@ def estimator_record(
 
 
 def estimator_of(record: Record, read: Reader, trusted: Collection[str] = ()) -> Any:
-    """Undo `estimator_record`, where the record has an estimator."""
+    """Undo `estimator_record`, if the record has an estimator."""
     if "estimator" not in record:
         return None
     estimator = record.record("estimator")

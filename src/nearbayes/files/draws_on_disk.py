@@ -1,4 +1,4 @@
-"""Draws on disk: read from their file when asked for, so that one is in memory at a time."""
+"""Draws on disk: read from their file on access, so that only one is in memory at a time."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ __all__ = ["DrawsOnDisk"]
 
 
 class DrawsOnDisk(Sequence[Any]):
-    """A sequence whose items are made when they are asked for, and not kept.
+    """A sequence whose items are created on access, and not kept.
 
     Parameters
     ----------
@@ -36,5 +36,5 @@ class DrawsOnDisk(Sequence[Any]):
         return DrawsOnDisk(self._make, chosen) if isinstance(chosen, range) else self._make(chosen)
 
     def mapped(self, function: Callable[[Any], Any]) -> DrawsOnDisk:
-        """What a function makes of each item, when it is asked for."""
+        """Apply a function to each item on access."""
         return DrawsOnDisk(lambda place: function(self._make(place)), self._places)

@@ -44,14 +44,14 @@ class LoadedFit(EstimatorFit):
     Attributes
     ----------
     categories : mapping
-        What categorical columns held in training, by column.
+        Values of categorical columns in training, by column.
     """
 
     categories: dict[str, set[Any]] = field(default_factory=dict)
 
     @property
     def traits(self) -> Traits:
-        """None that matter: there is nothing to fit."""
+        """Default traits, because there is nothing to fit."""
         return Traits()
 
     @property
@@ -60,13 +60,13 @@ class LoadedFit(EstimatorFit):
         return False
 
     def check_inputs(self, table: Table) -> None:
-        """Refuse unseen categories, where the model was picky about them."""
+        """Reject unseen categories, if the model did."""
         check_categories(table, self.categories)
 
     def fit(self, data: Data, seed: int, labels: Any = None) -> NoReturn:
         """Refuse: rows, evaluation sets and arguments of `fit` are not in the file."""
         raise RuntimeError(
-            "this posterior was loaded from a file, which holds what predicts but not what "
+            "this posterior was loaded from a file, which has what predicts but not what "
             "refits: fit again with model.fit(X, y)."
         )
 
@@ -74,7 +74,7 @@ class LoadedFit(EstimatorFit):
 def dump_draws(
     algorithm: Any, drawn: Sequence[Any] | None, models: Models, members: Members
 ) -> dict[str, Any]:
-    """A record of the algorithm and of its models; None where only predictions are kept.
+    """A record of the algorithm and of its models; None if only predictions are kept.
 
     Parameters
     ----------
@@ -83,7 +83,7 @@ def dump_draws(
     models : Models
         Turns estimators into records.
     members : Members
-        Where arrays and models go.
+        Arrays and models are added to it.
     """
     fitting = algorithm.fitting
     categories = getattr(fitting, "categories", {})

@@ -1,7 +1,7 @@
 """Formats: how models of each library are stored in a file.
 
-Families with a format of their own are in the registry; scikit-learn goes through skops, and a
-scikit-learn pipeline that ends in one of the former as both.
+The registry has the families with their own format; scikit-learn models use skops, and a
+scikit-learn pipeline that ends in a model with its own format uses both.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ SKOPS_FACTOR = 4  # copies of a scikit-learn model that are made while it is loa
 
 
 def save_model(model: Any, members: Members, trusted: Collection[str] = ()) -> dict[str, Any]:
-    """A record of a fitted or unfitted estimator; what is large goes into `members`."""
+    """A record of a fitted or unfitted estimator; large parts are added to `members`."""
     own = _own_format(model)
     if own is not None:
         return {"format": own.name, **own.resolved("files").dump(model, members)}
@@ -59,7 +59,7 @@ def _loaded(record: Any, read: Reader, trusted: Collection[str]) -> Any:
         if type(model) is not Pipeline:
             raise FileRefused("it says that a model is a pipeline, which it is not.")
         last = (model.steps[-1][0], load_model(record["last"], read, trusted))
-        whole = copy.copy(model)  # the same steps may come before another last one
+        whole = copy.copy(model)  # the same steps may come before a different last one
         whole.steps = [*model.steps[:-1], last]
         return whole
     if kind == "skops":
@@ -73,7 +73,7 @@ def _loaded(record: Any, read: Reader, trusted: Collection[str]) -> Any:
 
 
 def _own_format(model: Any) -> Family | None:
-    """The family of a model, if it has a format of its own."""
+    """The family of a model, if it has its own format."""
     family = family_of(model)
     return family if family is not None and family.files is not None else None
 

@@ -1,4 +1,4 @@
-"""Draws of functions: refused, as a safe file holds no code."""
+"""Draws of functions: refused, because a safe file contains no code."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ __all__ = ["dump_draws", "load_draws"]
 
 
 def dump_draws(algorithm: Any, *_: Any) -> NoReturn:
-    """Say why, and what to do."""
+    """Raise an error that says why, and what to do."""
     raise NotSaveable(
         f"draws of {_name(algorithm)} cannot be saved, as a safe file holds no functions: save the "
         "values that you need, np.save(path, posterior.apply(function).values)."
@@ -24,5 +24,5 @@ def _name(algorithm: Any) -> str:
 
 
 def load_draws(*_: Any) -> NoReturn:
-    """No such file was ever written."""
+    """Refuse: no such file was ever written."""
     raise FileRefused("it says that it holds draws of functions, which no file does.")

@@ -19,7 +19,7 @@ from nearbayes.gp.process import EmpiricalBayesGP, Fitted, Scaling
 
 __all__ = ["dump", "dump_draws", "load", "load_draws"]
 
-COVARIANCES = 3  # matrices of all rows by all rows that a prediction makes
+COVARIANCES = 3  # number of (n_rows, n_rows) matrices in a prediction
 
 
 def dump(model: EmpiricalBayesGP, members: Members) -> dict[str, Any]:
@@ -74,7 +74,7 @@ def dump_draws(
     models: Models,
     members: Members,
 ) -> dict[str, Any]:
-    """A record of the algorithm and of its draws, each as the estimator that a user knows."""
+    """A record of the algorithm and of its draws, each as an estimator."""
     record: dict[str, Any] = {
         "estimator": models.record(algorithm.estimator, members),
         "n_rows": algorithm.n_rows,

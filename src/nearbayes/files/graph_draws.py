@@ -40,13 +40,13 @@ def dump_draws(
     Parameters
     ----------
     algorithm : GraphAlgorithm
-        As it was prepared.
+        After `prepare`.
     drawn : sequence of GraphModels
-        The first fit, which may be as it was fitted, and the draws.
+        The first fit, possibly before `finish`, and the draws.
     models : Models
         Turns estimators into records.
     members : Members
-        Where arrays and models go.
+        Arrays and models are added to it.
     """
     if drawn is None:
         raise NotSaveable("predictions of a causal graph cannot be saved without its models.")
@@ -131,12 +131,12 @@ def _mechanism_record(
 
 
 def _plain(algorithm: ChunkAlgorithm) -> Any:
-    """The algorithm that was lifted to chunks, if it was."""
+    """The plain algorithm, if it was lifted to chunks."""
     return getattr(algorithm, "algorithm", algorithm)
 
 
 def _name(algorithm: Any) -> str:
-    """What the user gave: an estimator, if there is one."""
+    """What the user passed: an estimator, if there is one."""
     fitting = getattr(algorithm, "fitting", algorithm)
     return type(getattr(fitting, "estimator", None) or algorithm).__name__
 

@@ -1,9 +1,9 @@
 """Indices: checks of indices that compiled code uses unchecked.
 
 Trees are arrays of node numbers, and compiled predictors assume that `fit` made them. A file may
-hold anything, so indices of a loaded model are checked to be in range, and trees to be trees.
-`sklearn_parts`, `xgboost_json` and `lightgbm_text` say which indices there are; the fuzzer in
-tests/files looks for those that they forget.
+contain anything, so indices of a loaded model are checked to be in range, and trees to be trees.
+`sklearn_parts`, `xgboost_json` and `lightgbm_text` define which indices there are; the fuzzer in
+tests/files searches for missing ones.
 """
 
 from __future__ import annotations

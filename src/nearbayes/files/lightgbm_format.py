@@ -1,4 +1,4 @@
-"""LightGBM models in LightGBM's text format; LightGBM reads what `lightgbm_text` writes anew."""
+"""LightGBM models in LightGBM's text format; LightGBM reads text rewritten by `lightgbm_text`."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def _param(key: str, value: Any, members: Members) -> Any:
 
 
 def _check_fitted(fitted: Any, found: Text) -> None:
-    """Refuse attributes that do not fit the trees, or have another type than they should."""
+    """Refuse attributes that do not match the trees, or have a wrong type."""
     kinds = {
         **dict.fromkeys(("_best_iteration", "_n_classes", "_n_features", "_n_features_in"), int),
         "_fitted_with_feature_names": bool,

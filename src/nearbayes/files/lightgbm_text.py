@@ -1,8 +1,8 @@
-r"""LightGBM's text format by a strict grammar, and written anew.
+r"""LightGBM's text format, read by a strict grammar and rewritten.
 
 LightGBM's own reader ends lines at \r as well as at \n, ends a tree at a blank line, and trusts the
-numbers in between. So it never gets the text of a file, but one that is made of the lines that the
-grammar knows, in their order, with sizes of our own.
+numbers in between. So it never gets the text of a file, but a new text with the lines of the
+grammar, in their order, with computed sizes.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ ACTING = ("num_threads", "device_type")
 
 
 class Text(NamedTuple):
-    """A model as text of our own, and its sizes."""
+    """A model as rewritten text, and its sizes."""
 
     text: str
     n_features: int
@@ -61,14 +61,14 @@ class Text(NamedTuple):
 
 
 def checked_text(data: bytes, refusal: type[Exception]) -> Text:
-    """Read a model by the grammar and write it anew.
+    """Read a model by the grammar and rewrite it.
 
     Parameters
     ----------
     data : bytes
         A model in LightGBM's text format.
     refusal : type of exception
-        What to raise if it is not one that can be trusted.
+        Raised if the model cannot be trusted.
     """
     try:
         text = data.decode("utf-8")
@@ -80,7 +80,7 @@ def checked_text(data: bytes, refusal: type[Exception]) -> Text:
 
 
 class _Reader:
-    """Lines of a text, taken one after the other, and the error that a wrong one raises."""
+    """Lines of a text, read one after another, and the error that a wrong line raises."""
 
     def __init__(self, text: str, refusal: type[Exception]) -> None:
         self.lines, self.refusal = text.split("\n"), refusal
@@ -184,7 +184,7 @@ class _Reader:
             self._require(right_ends and (np.diff(ends) >= 0).all(), "cat_boundaries")
 
     def _rest(self) -> str:
-        """What follows the trees; importances are left out, as LightGBM makes them from trees."""
+        """Lines after the trees; importances are left out, as LightGBM computes them from trees."""
         self._take("end of trees")
         self._take("")
         self._take("feature_importances:")
@@ -254,7 +254,7 @@ class _Reader:
 
 
 def _harmless(name: str, value: str) -> str:
-    """A parameter of the text: threads and devices are for the reader to say."""
+    """A parameter of the text, without threads and devices, which the reader decides."""
     if name not in ACTING:
         return value
     return "cpu" if name == "device_type" else str(tamed_value(name, int(value)))

@@ -96,7 +96,7 @@ def load_draws(
 
 
 def _parameters(model: Any) -> dict[str, Any]:
-    """Parameters; a generator is not one that a file can hold, and a fit does not need it."""
+    """Parameters without generators, which a file cannot contain and a fit does not need."""
     params: dict[str, Any] = model.get_params()
     state = params["random_state"]
     params["random_state"] = state if isinstance(state, int | np.integer) else None
@@ -131,7 +131,7 @@ def _fitted_record(
 
 
 def _units(outcomes: Outcomes) -> tuple[str, ...]:
-    """Names of what was learned of y."""
+    """Names of the values learned from y."""
     if isinstance(outcomes, Numbers):
         return ("mean", "sd")
     return ("n_classes",) if isinstance(outcomes, Classes) else ("unit",)
@@ -140,7 +140,7 @@ def _units(outcomes: Outcomes) -> tuple[str, ...]:
 def _fitted_of(
     estimator: Any, record: Record, size: int, read: Reader
 ) -> tuple[NetworkAlgorithm, list[NetworkModel]]:
-    """The algorithm as it was prepared, and its networks."""
+    """The prepared algorithm, and its networks."""
     parts = Record(plain_of(record.get("parts"), read), "network")
     encoding = _encoding_of(parts)
     bare = estimator.algorithm()

@@ -1,4 +1,4 @@
-"""Posterior files: the draws of any family that can be saved, without an estimator around them."""
+"""Posterior files: the draws of any family that can be saved, without an estimator."""
 
 from __future__ import annotations
 
@@ -33,9 +33,9 @@ def save_posterior(
 
 
 def header(posterior: Posterior, kind: str) -> dict[str, Any]:
-    """What every file says first: its format, who made it, and what it holds."""
+    """The first entries of every file: its format, origin and kind."""
     versions = posterior.provenance.versions
-    # the library as imported: an editable install may say another version
+    # the imported library: an editable install may report another version
     here = installed_versions(*(name for name in versions if name != "python"))
     return {"format": FORMAT, "nearbayes": here["nearbayes"], "versions": here, "kind": kind}
 

@@ -1,6 +1,6 @@
-"""Posterior: draws and where they came from, as a record, and back.
+"""Posterior: draws and their provenance, as a record, and back.
 
-How the draws of a family are written is the affair of its own file format; see the registry.
+The file format of each family writes its draws; see the registry.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from nearbayes.tables.table import Table, TablePrint
 __all__ = ["posterior_of", "posterior_record"]
 
 MOST_DRAWS = 10_000_000
-DRAW_BYTES = 500  # Python objects of a draw, even if all share one array
+DRAW_BYTES = 500  # bytes of Python objects per draw, even if all share one array
 LINKS = ("identity", "log", "logit")
 
 
@@ -103,7 +103,7 @@ def _print_of(table: Table | TablePrint) -> TablePrint:
 
 
 def _kept_at(record: Record) -> TablePrint | None:
-    """Which table predictions were kept for, if for any."""
+    """The table of kept predictions, if any."""
     if "kept_at" not in record:
         return None
     kept = record.record("kept_at")

@@ -1,7 +1,7 @@
 """Reader: the members of one file, within a budget of memory.
 
-A small file can name the same member a million times, or a width that makes short labels long. So
-all that is made from a file is charged to one budget, before it is made.
+A small file can reference the same member a million times, or declare a width that makes short
+labels long. So everything created from a file is charged to one budget before it is created.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ LEAST_CHARGE = 4_000  # bytes: a member costs time and Python objects, even if i
 
 
 def megabytes_allowed(given: float | None = None) -> float:
-    """The limit for a file: what is given, else the environment variable, else 1,000 MB.
+    """The limit for a file: the argument, else the environment variable, else 1,000 MB.
 
     Examples
     --------
@@ -43,7 +43,7 @@ def megabytes_allowed(given: float | None = None) -> float:
 
 
 class Reader:
-    r"""Reads members of a file, and counts what is made of them.
+    r"""Reads members of a file, and counts the memory of the created objects.
 
     Parameters
     ----------
@@ -52,12 +52,12 @@ class Reader:
     max_megabytes : float, optional
         Limit for everything together; see `megabytes_allowed`.
     on_disk : bool
-        Whether models of draws stay in the file until they are asked for.
+        Whether models of draws stay in the file until they are needed.
 
     Attributes
     ----------
     arrays : dict
-        Arrays that all who name them share, by name.
+        Shared arrays, by name.
     models : dict
         Models made so far, by their record: equal records become one object.
 
@@ -85,7 +85,7 @@ class Reader:
         self.models: dict[str, Any] = {}
 
     def __call__(self, name: str, factor: float = 1.0) -> bytes:
-        """A member; `factor` is how many bytes a parser makes of one, for as long as it runs."""
+        """Read a member; a parser needs `factor` bytes for each of its bytes while it runs."""
         self.charge(LEAST_CHARGE, "its members")
         data = self._read(name)
         self.check(factor * len(data), "a model")
@@ -93,17 +93,17 @@ class Reader:
         return data
 
     def for_one_draw(self) -> Reader:
-        """A reader with a budget of its own, which remembers nothing."""
+        """A reader with its own budget and no cache."""
         return Reader(self._read, self.max_megabytes)
 
     def charge(self, n_bytes: float, what: str) -> None:
-        """Refuse what is more than the budget has left; else take it from there."""
+        """Refuse more than the rest of the budget; otherwise subtract it."""
         self._left -= n_bytes
         if self._left < 0:
             raise self._refusal(what)
 
     def check(self, n_bytes: float, what: str) -> None:
-        """Refuse what would take more than the whole budget, for a moment."""
+        """Refuse temporary memory above the whole budget."""
         if not n_bytes <= self.max_megabytes * MEGABYTE:
             raise self._refusal(what)
 

@@ -1,4 +1,4 @@
-"""Refusal: the one error that a file of a stranger can cause."""
+"""Refusal: the only error that an untrusted file can cause."""
 
 from __future__ import annotations
 

@@ -14,14 +14,14 @@ __all__ = ["schedule_of", "schedule_record", "seed_record"]
 
 
 def seed_record(model: Any) -> Any:
-    """A generator has moved on since; the seed that was used makes the same draws again."""
+    """The seed that was used, which reproduces the draws; a generator has changed since."""
     given = model.random_state
     is_plain = given is None or isinstance(given, int | np.integer)
     return int(model.posterior_.provenance.seed) if not is_plain else given and int(given)
 
 
 def schedule_record(schedule: Any) -> Any:
-    """A schedule by its amounts; what is none stays as it is."""
+    """A schedule by its amounts; other values are unchanged."""
     if not isinstance(schedule, Schedule):
         return schedule
     amounts = asdict(schedule).items()

@@ -32,7 +32,7 @@ SCHEMA = "schema.json"
 PROTOCOL = 2  # version of the skops schema, as of skops 0.16
 ARRAY_NAME = re.compile(r"[0-9]+\.npy")
 ANY_KIND = "biufUV"  # V: the nodes of a tree are a structured array
-# Immutable: it makes no difference whether these are one object or two.
+# Immutable: it does not matter whether these are one object or two.
 UNCHANGING = ("DTypeNode", "FunctionNode", "JsonNode", "TupleNode", "TypeNode")
 Files = dict[str, bytes]
 Names = dict[str, str]
@@ -74,7 +74,7 @@ def load(data: bytes, trusted: Collection[str] = ()) -> Any:
     with warnings.catch_warnings():
         # scikit-learn warns of other versions once per tree; `versions` warns once per file
         warnings.filterwarnings("ignore", message="Trying to unpickle estimator")
-        # what was checked, not the bytes of the file
+        # the checked content, not the bytes of the file
         model = _skops().loads(_zipped(schema, files), trusted=names)
     check_parts(model, trusted)
     return model
@@ -89,7 +89,7 @@ def _check_states(schema: dict[str, Any], files: Files) -> None:
     known: dict[Any, dict[str, Any]] = {}
     for node in _dicts(schema):
         number = node.get("__id__", {})
-        # a dict is the entry of a user's dict; else skops takes whatever can be a key
+        # a dict is the entry of a user's dict; otherwise skops accepts any possible key
         if not isinstance(number, dict) and type(number) is not int:
             raise FileRefused("an object of a model has an id that is not a whole number.")
         # skops creates one object, from the first node, for all nodes with the same id
@@ -197,7 +197,7 @@ def _dicts(value: Any) -> Iterator[dict[str, Any]]:
 
 
 def _has_number(node: dict[str, Any]) -> bool:
-    return isinstance(node.get("__id__"), int)  # else it is a key of a user's dict
+    return isinstance(node.get("__id__"), int)  # otherwise it is a key of a user's dict
 
 
 def _nodes(schema: dict[str, Any]) -> Iterator[tuple[str, str]]:

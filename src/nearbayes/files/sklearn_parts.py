@@ -1,8 +1,8 @@
 """Parts of a loaded scikit-learn model: each is checked by its exact type.
 
 An object of a file may have any attributes. Those that no method of its class sets are refused, so
-that nothing stands in for a method or a class attribute, and what compiled code follows without
-looking (nodes, rows, categories, classes) is checked for every type that has such code.
+that no attribute replaces a method or a class attribute. Indices that compiled code uses without
+checks (nodes, rows, categories, classes) are checked for every type with such code.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ COMMON = frozenset(
 
 
 def check_parts(model: Any, trusted: Collection[str] = ()) -> None:
-    """Check a scikit-learn model and every part of it, and tame what would act on this machine."""
+    """Check a scikit-learn model and every part of it, and limit effects on this machine."""
     for part in _parts(model, set()):
         kind: type = type(part)
         name = type_name(kind)
@@ -66,7 +66,7 @@ def _attributes(kind: type) -> frozenset[str]:
 
 
 def _stored_by(method: Any) -> Iterator[str]:
-    """Names of attributes that a method sets, under whatever decorators it is."""
+    """Names of attributes that a method sets, under any decorators."""
     found = getattr(method, "fget", None) or getattr(method, "__func__", method)
     found = inspect.unwrap(getattr(found, "fn", found))  # fn: of `available_if`
     code = getattr(found, "__code__", None)
@@ -75,7 +75,7 @@ def _stored_by(method: Any) -> Iterator[str]:
 
 
 def _stored(code: CodeType) -> Iterator[str]:
-    """Names of attributes that a function, or one inside it, sets."""
+    """Names of attributes set by a function or its nested functions."""
     for step in dis.get_instructions(code):
         if step.opname == "STORE_ATTR":
             yield str(step.argval)
@@ -120,7 +120,7 @@ def _check_tree_model(model: Any) -> None:
 
 
 def _check_forest(model: Any) -> None:
-    """Check trees of a forest: it checks the rows once and gives them to all trees."""
+    """Check trees of a forest, which checks rows once and passes them to all trees."""
     for each in vars(model).get("estimators_", ()):
         _require(CHECKS.get(type(each)) is _check_tree_model, "a tree of a forest")
         _same(each.n_features_in_, model.n_features_in_, "features of a forest")
@@ -231,7 +231,7 @@ def _check_neighbours(model: Any) -> None:
 
 
 def _check_one_hot(model: Any) -> None:
-    """Check the columns that categories become: SciPy writes to them unchecked."""
+    """Check the columns of encoded categories, which SciPy writes without checks."""
     if "categories_" not in vars(model):
         return
     widths, n_columns = np.asarray(model._n_features_outs), len(model.categories_)
@@ -253,7 +253,7 @@ def _check_one_hot(model: Any) -> None:
 
 
 def _check_sorted(values: Any) -> None:
-    """Check numbers to be in order: they are found by bisection."""
+    """Check that numbers are sorted, because they are searched by bisection."""
     _require(isinstance(values, np.ndarray) and values.ndim == 1, "categories_")
     if values.dtype != object:
         numbers = values[values == values]  # NaN comes last

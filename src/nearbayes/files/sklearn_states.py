@@ -1,8 +1,8 @@
 """States of compiled objects: checked before any such object is made.
 
-Compiled code of scikit-learn and NumPy takes the state of its objects on trust: a ball tree reads
-the thirteenth part of a tuple without looking whether there is one, and a generator of random
-numbers reads its key at any position. `sklearn_parts` checks what can wait until a model is made.
+Compiled code of scikit-learn and NumPy trusts the state of its objects: a ball tree reads the
+thirteenth part of a tuple without checking that it exists, and a random generator reads its key at
+any position. `sklearn_parts` contains the checks that are possible after a model is created.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ def check_state(node: Node, plain: Plain) -> None:
     elif loader == "RandomStateNode":
         _check_random_state(plain(node["content"]))
     elif loader == "RandomGeneratorNode":
-        # others read a buffer at whatever place their state names
+        # others read a buffer at any position in their state
         if plain(node["content"]["bit_generator"])["bit_generator"] != "PCG64":
             raise FileRefused("a generator of random numbers is not of NumPy's usual kind.")
     elif loader == "LossNode":

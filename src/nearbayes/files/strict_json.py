@@ -1,8 +1,8 @@
-"""JSON of a stranger, read in the only way it can be read.
+"""Untrusted JSON, accepted only if it is unambiguous.
 
-Python takes the last of two equal keys, other readers the first, and some tell keys apart that
-Python holds to be equal: what was checked is then not what is used. So duplicate keys are refused,
-as are other encodings than UTF-8.
+Python uses the last of two equal keys, other readers the first, and some distinguish keys that are
+equal in Python, so the checked value may not be the used one. So duplicate keys and encodings other
+than UTF-8 are refused.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ def parsed_json(data: bytes, what: str, *, constants: bool = False) -> Any:
     ----------
     data : bytes
     what : str
-        What the text is, for the error message.
+        Name of the text, for the error message.
     constants : bool
         Whether NaN and Infinity are numbers.
 

@@ -1,7 +1,7 @@
-"""Tamed: parameters of a file that would act on this machine, as what they may be.
+"""Tamed: safe values for parameters of a file that affect this machine.
 
-How many threads run, on which device and with which cache is for the reader to say, not for a file:
-two million threads, or a folder of pickles as a cache, are no part of a model.
+The reader decides about threads, device and cache, not the file: two million threads, or a folder
+of pickles as a cache, are not part of a model.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def tamed_params(params: dict[str, Any]) -> dict[str, Any]:
 
 
 def tamed_value(name: str, value: Any) -> Any:
-    """One parameter; others than threads and places stay what they are."""
+    """One parameter; parameters other than threads and places are unchanged."""
     last = name.rpartition("__")[2]
     if last in PLACES:
         return value if value == "cpu" else None

@@ -1,4 +1,4 @@
-"""Thinning: write a file of draws, and as many of them as a size allows."""
+"""Thinning: write a file with as many draws as its maximum size allows."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Manifest = Callable[[list[int], Models, Members], dict[str, Any]]
 
 
 class ThinnedWarning(UserWarning):
-    """A file holds fewer draws than the model, to keep within `max_megabytes`."""
+    """A file contains fewer draws than the model, because of `max_megabytes`."""
 
 
 def write_draws(
@@ -39,9 +39,9 @@ def write_draws(
     ----------
     path : path
     have : int
-        Number of draws there are.
+        Number of existing draws.
     manifest : callable
-        ``manifest(draws, models, members)`` gives the manifest of a file with these draws.
+        ``manifest(draws, models, members)`` returns the manifest of a file with these draws.
     thin, max_megabytes, attachments, trusted
         As in `PosteriorEstimator.save`.
     """

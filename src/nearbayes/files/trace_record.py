@@ -1,4 +1,4 @@
-"""Trace: quantities along the paths of the first draws, as a record, so that diagnoses can be."""
+"""Trace: record of quantities along the paths of the first draws, for diagnoses after loading."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ __all__ = ["trace_of", "trace_record"]
 
 
 def trace_record(trace: Trace | None, members: Members) -> dict[str, str] | None:
-    """Names of the arrays of a trace; single precision is enough to diagnose with."""
+    """Names of the arrays of a trace; single precision is enough for diagnoses."""
     if trace is None:
         return None
     values = trace.values.astype(np.float32)
@@ -29,7 +29,7 @@ def trace_record(trace: Trace | None, members: Members) -> dict[str, str] | None
 
 
 def trace_of(posterior: Record, read: Reader) -> Trace | None:
-    """Undo `trace_record`; None for files from before it."""
+    """Undo `trace_record`; None for older files."""
     if "trace" not in posterior:
         return None
     record = posterior.record("trace")

@@ -1,4 +1,4 @@
-"""XGBoost models in XGBoost's JSON format; XGBoost reads what `xgboost_json` writes anew."""
+"""XGBoost models in XGBoost's JSON format; XGBoost reads JSON rewritten by `xgboost_json`."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""XGBoost's JSON, checked entry by entry and written anew.
+"""XGBoost's JSON, checked entry by entry and rewritten.
 
-XGBoost's parser and predictors trust what they read. So they never get the text of a file, but one
-that is made from an object in which every key is known, every number in range, and every tree a
+XGBoost's parser and predictors trust their input. So they never get the text of a file, but a new
+text made from an object in which every key is known, every number is in range, and every tree is a
 tree.
 """
 
@@ -38,22 +38,22 @@ KINDS = ("float", "int", "q", "i", "c", "quantitive", "categorical")  # as XGBoo
 
 
 def checked_json(data: bytes, refusal: type[Exception]) -> bytes:
-    """The model as text of our own.
+    """The model as rewritten text.
 
     Parameters
     ----------
     data : bytes
         A model in XGBoost's JSON.
     refusal : type of exception
-        What to raise if it is not one that can be trusted.
+        Raised if the model cannot be trusted.
     """
     model = _Model(parsed_json(data, "an XGBoost model", constants=True), refusal)
-    # XGBoost reads names in UTF-8, but not those that are spelled in ASCII with \u.
+    # XGBoost reads names in UTF-8, but not names escaped in ASCII with \u.
     return json.dumps(model.checked(), separators=(",", ":"), ensure_ascii=False).encode()
 
 
 class _Model:
-    """A parsed model and the error that its faults raise."""
+    """A parsed model and the error raised for its faults."""
 
     def __init__(self, parsed: Any, refusal: type[Exception]) -> None:
         self.parsed, self.refusal = parsed, refusal
@@ -81,7 +81,7 @@ class _Model:
             self._keys(booster, {"gbtree", "name"}, "a booster", {"weight_drop"})
             self._keys(booster["gbtree"], {"model", "name"}, "a booster")
             self._require(booster["gbtree"]["name"] == "gbtree", "an unknown booster")
-            # weights of trees are beside the forest, or in it since XGBoost 3.4
+            # weights of trees are next to the forest, or in it since XGBoost 3.4
             forest = booster["gbtree"]["model"]
             self._check_forest(forest, booster.get("weight_drop", forest.get("weight_drop")))
         else:
@@ -175,7 +175,7 @@ class _Model:
         self._check_sets(tree, inner, n_nodes)
 
     def _check_links(self, tree: Any, n_nodes: int) -> Any:
-        """Nodes that split, after checking that they make a tree."""
+        """Nodes that split, after checking that they form a tree."""
         left, right, parents, features = (np.array(tree[name]) for name in LINKS)
         inner = np.flatnonzero(left != -1)
         check_children(left[inner], right[inner], n_nodes)
@@ -251,7 +251,7 @@ class _Model:
         return int(text)
 
     def _numbers(self, text: Any) -> int:
-        """How many numbers a text has, one or several in brackets."""
+        """Number of values in a text, one or several in brackets."""
         words = text.strip("[]").split(",") if isinstance(text, str) else []
         self._require(words and all(NUMBER.fullmatch(word) for word in words), "a number")
         return len(words)

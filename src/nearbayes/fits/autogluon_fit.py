@@ -87,7 +87,7 @@ class AutoGluonFit(EstimatorFit):
 
     @property
     def counts(self) -> Counts:
-        """Repeated rows: weights are no rows to leaf sizes, folds and held-out shares."""
+        """Repeated rows, because leaf sizes, folds and held-out shares do not count weights."""
         return False
 
     @property
@@ -97,12 +97,12 @@ class AutoGluonFit(EstimatorFit):
 
     @property
     def calibrate(self) -> bool:
-        """Said to be no, as calibration by itself would take hours; the user can ask for it."""
+        """False, because calibration would take hours; the user can request it."""
         return False
 
     @property
     def has_class_weights(self) -> bool:
-        """No: what `sample_weight` of AutoGluon does is not for us to undo."""
+        """False: the effect of AutoGluon's `sample_weight` is not corrected."""
         return False
 
     @property

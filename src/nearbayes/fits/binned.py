@@ -42,8 +42,8 @@ def refit_bins(data: Data, usual: int) -> int | None:
 class Binned:
     """Cache of the last binned table, one per thread and not pickled.
 
-    Labels are written into the binned form before each fit, so threads must not share one. Who
-    pickles it sends the work elsewhere, and keeps no binned table that nobody needs meanwhile.
+    Labels are written into the binned form before each fit, so threads must not share one.
+    Pickling clears the cache, because the work then continues elsewhere.
 
     Examples
     --------

@@ -5,10 +5,10 @@ borders of its bins, orders rows and counts categories by row, and divides weigh
 before it compares them with the penalty of leaves. So imputed rows are passed one by one.
 
 Imputed rows make its penalty (`l2_leaf_reg`, relative to the number of rows) weaker, and the
-learning rate that it chooses larger. Both are left to CatBoost: in a small trial, refits with the
+learning rate that it chooses larger. Both are unchanged: in a small trial, refits with the
 penalty and the rate of the first fit predicted no better.
 
-CatBoost itself is imported by whoever has an estimator of it.
+CatBoost is only imported by users of its estimators.
 """
 
 from __future__ import annotations
@@ -35,21 +35,21 @@ LEAF_SIZES = ("min_data_in_leaf", "min_child_samples")
 PROBABILITIES = ("Logloss", "CrossEntropy", "MultiClass", "MultiClassOneVsAll")
 # Losses whose prediction is not one number in the middle of the outcomes.
 NO_CENTRE = ("Cox", "LogLinQuantile", "MultiQuantile", "RMSEWithUncertainty", "SurvivalAft")
-# Arguments of `fit` about what is shown or written; hundreds of fits do neither.
+# Arguments of `fit` for output and files, which are not used in hundreds of fits.
 OUTPUT = (
     *("verbose", "verbose_eval", "logging_level", "silent", "plot", "plot_file"),
     *("log_cout", "log_cerr"),
 )
 REPEATS = "is not for imputed rows, which repeat old ones and so change how often words occur"
 REFUSED = {
-    "text_features": f"{REPEATS}: leave text out, or make numbers of it before fit",
+    "text_features": f"{REPEATS}: leave text out, or convert it to numbers before fit",
     "embedding_features": "is not for imputed rows, which would be their own nearest neighbours: "
     "pass the numbers as columns of X",
     "eval_fraction": "would evaluate on imputed rows: use fit(X, y, eval_set=(X_valid, y_valid))",
     "baseline": "is not for imputed rows, which would have none: add it as a column of X",
     "graph": "is not for imputed rows, which would be in no edge: leave it out",
-    "save_snapshot": "is for one fit, not for many: leave it out, and use warm_start=True to go on "
-    "with the draws that are there",
+    "save_snapshot": "is for one fit, not for many: leave it out, and use warm_start=True to "
+    "continue with the existing draws",
     "column_description": "is for files: pass a table as X, and its categories as cat_features",
 }
 
@@ -106,7 +106,7 @@ class CatBoostFit(EstimatorFit):
 
     @property
     def normalises_weights(self) -> bool:
-        """Whether weights sum to n: yes, but only chance in CatBoost's scores is relative to it."""
+        """True, but only the randomness of CatBoost's scores depends on it."""
         return True
 
     @property
@@ -122,7 +122,7 @@ class CatBoostFit(EstimatorFit):
         return self
 
     def check_inputs(self, table: Table) -> None:
-        """Refuse columns that CatBoost explains badly, or that crash it (polars' Categorical)."""
+        """Reject columns that lead to unclear errors of CatBoost, or crash it."""
         if is_frame(table):
             given = self._given.get("cat_features")
             _check_columns(nw.from_native(table, eager_only=True), [] if given is None else given)
@@ -162,7 +162,7 @@ class CatBoostFit(EstimatorFit):
 
     @property
     def _loss(self) -> Any:
-        """The loss that the user set: text, an object of his own, or None."""
+        """The loss that the user set: text, a user-defined object, or None."""
         given = self.estimator.get_params()
         return given.get("loss_function", given.get("objective"))
 
@@ -173,7 +173,7 @@ class CatBoostFit(EstimatorFit):
         for pair in pairs:
             if not isinstance(pair, tuple) or len(pair) != 2:
                 raise ValueError(
-                    "eval_set must be a pair (X, y) or a list of pairs, as a Pool cannot be handed "
+                    "eval_set must be a pair (X, y) or a list of pairs, as a Pool cannot be passed "
                     f"to other processes, got {type(pair).__name__}: "
                     "fit(X, y, eval_set=(X_validation, y_validation))."
                 )
@@ -184,7 +184,7 @@ class CatBoostFit(EstimatorFit):
 
 
 def _check_loss(loss: Any, classifies: bool) -> None:
-    """Refuse losses that give nothing to impute from; the user's own objects are trusted."""
+    """Reject losses that do not allow imputation; user-defined objects are trusted."""
     if not isinstance(loss, str):
         return
     name, _, options = loss.partition(":")
@@ -202,14 +202,14 @@ def _check_loss(loss: Any, classifies: bool) -> None:
 
 
 def _check_columns(frame: nw.DataFrame[Any], categorical: Any) -> None:
-    """Refuse text that is not named as a category, and categories that CatBoost cannot read."""
+    """Reject text that is not named as a category, and categories that CatBoost cannot read."""
     of_category = {frame.columns[i] if isinstance(i, int | np.integer) else i for i in categorical}
     for name, kind in frame.schema.items():
         if name not in of_category:
             if isinstance(kind, nw.String | nw.Categorical | nw.Enum):
                 raise ValueError(
-                    f"column {name!r} of X holds text: name it in cat_features=[{name!r}], or make "
-                    "numbers of it before fit."
+                    f"column {name!r} of X holds text: name it in cat_features=[{name!r}], or "
+                    "convert it to numbers before fit."
                 )
         elif isinstance(kind, nw.Categorical) and frame.implementation.is_polars():
             raise ValueError(

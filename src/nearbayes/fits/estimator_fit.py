@@ -95,7 +95,7 @@ class EstimatorFit:
 
     @cached_property
     def traits(self) -> Traits:
-        """What the estimator means for an algorithm that fits it."""
+        """Traits of an algorithm that fits this estimator."""
         return Traits(
             counts=self.counts,
             growth=GROWTH.get(type(self.last).__name__, 1.0),
@@ -107,7 +107,7 @@ class EstimatorFit:
 
     @property
     def fits(self) -> bool:
-        """Whether there is all that `fit` needs, which is not so in a loaded posterior."""
+        """Whether everything needed by `fit` is available, which is false in a loaded posterior."""
         return True
 
     @property
@@ -130,12 +130,12 @@ class EstimatorFit:
         return self
 
     def tuned(self, data: Data, rng: Rng) -> Self:
-        """Choose, on real rows, what all refits keep; most estimators have nothing to choose."""
+        """Tune on real rows what all refits keep; most estimators have nothing to tune."""
         return self
 
     @property
     def stops_on_real_rows(self) -> bool:
-        """Whether real rows that are not fitted to decide when a fit stops, at every refit."""
+        """Whether early stopping uses real validation rows at every refit."""
         return False
 
     def check_inputs(self, table: Table) -> None:
@@ -167,7 +167,7 @@ class EstimatorFit:
 
     @property
     def has_class_weights(self) -> bool:
-        """Whether the estimator weighs classes, and so predicts other shares than it sees."""
+        """Whether the estimator weighs classes, so that it does not predict their shares."""
         params = self.last.get_params(deep=False)
         return any(params.get(name) not in (None, plain) for name, plain in CLASS_WEIGHTS.items())
 
@@ -285,10 +285,10 @@ class EstimatorFit:
 
     @cached_property
     def may_change_inputs(self) -> bool:
-        """Whether `fit` may write into its table, so that it must get one of its own.
+        """Whether `fit` may write into its table, so that it must get its own copy.
 
-        Libraries that are known do not, unless asked to (``StandardScaler(copy=False)``). Views
-        that cannot be written to would make estimators fail that work everywhere else.
+        Known libraries do not, unless requested (``StandardScaler(copy=False)``). Read-only views
+        would make some estimators fail that otherwise work.
         """
         parts = {"": self.estimator, **self.estimator.get_params(deep=True)}
         strange = any(
@@ -319,9 +319,9 @@ class EstimatorFit:
 def unfitted(estimator: Any) -> Any:
     """An unfitted copy of an estimator; a plain copy of anything else.
 
-    CatBoost lists copies of its parameters, so scikit-learn's `clone` takes lists among them, such
-    as ``cat_features=[0]``, for changed ones and refuses; CatBoost is then made anew, and copied
-    where it is a part of another estimator.
+    CatBoost returns copies of its parameters, so scikit-learn's `clone` considers lists such as
+    ``cat_features=[0]`` as changed and fails. CatBoost is then created again, or copied if it is a
+    part of another estimator.
 
     Examples
     --------

@@ -1,7 +1,7 @@
 """External: XGBoost's binned form of a table that is mapped from a file, itself in a file.
 
 Neither the table nor its binned form, which is a few times smaller, has to fit into memory:
-batches of rows are binned, and read back one after the other in each round.
+batches of rows are binned, and read back one after another in each round.
 """
 
 from __future__ import annotations
@@ -31,9 +31,9 @@ def external_matrix(
     ----------
     table : memory-mapped array of shape (n_rows, n_columns)
     feature_types, feature_weights
-        As XGBoost takes them.
+        As in XGBoost.
     **options
-        As `xgboost.ExtMemQuantileDMatrix` takes them.
+        Arguments of `xgboost.ExtMemQuantileDMatrix`.
 
     Examples
     --------
@@ -57,7 +57,7 @@ def external_matrix(
 
 
 class _Batches(xgboost.DataIter):
-    """Rows of a table, some at a time."""
+    """Batches of rows of a table."""
 
     def __init__(self, table: NDArray[Any], feature_types: Any, cache: str) -> None:
         self._table, self._feature_types, self._at = table, feature_types, 0
@@ -66,7 +66,7 @@ class _Batches(xgboost.DataIter):
         super().__init__(cache_prefix=cache)
 
     def next(self, input_data: Callable[..., Any]) -> bool:
-        """Hand over the next rows, if there are any."""
+        """Pass on the next rows, if there are any."""
         rows = np.asarray(self._table[self._at : self._at + self._size])
         if not len(rows):
             return False
@@ -75,5 +75,5 @@ class _Batches(xgboost.DataIter):
         return True
 
     def reset(self) -> None:
-        """Begin again."""
+        """Start again."""
         self._at = 0

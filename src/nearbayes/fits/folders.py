@@ -1,7 +1,7 @@
 """Folders: temporary folders for models on disk, removed with the object that owns them.
 
 Only the process that created a folder removes it. A model that is sent to another process or
-pickled takes the contents of its folder along, so copies do not depend on each other.
+pickled includes the contents of its folder, so copies do not depend on each other.
 """
 
 from __future__ import annotations

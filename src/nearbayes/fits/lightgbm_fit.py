@@ -1,8 +1,8 @@
-"""LightGBM: refits that cost as much as a plain fit, however many rows are imputed.
+"""LightGBM: refits that cost as much as a plain fit, for any number of imputed rows.
 
 One binned `Dataset` holds the real input rows; a refit writes labels and weights into it and
-trains. What comes out is the user's own class, fitted. Settings for which counts would not be the
-repeated rows (`LightGBMFit.counts`) are fitted to repeated rows, by LightGBM's own `fit`.
+trains. The result is a fitted object of the user's own class. Settings for which counts would not
+be the repeated rows (`LightGBMFit.counts`) are fitted to repeated rows, by LightGBM's own `fit`.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ SUMS_GRADIENTS: dict[str, tuple[Any, ...]] = {
     "data_sample_strategy": ("bagging",),
     **dict.fromkeys(("is_unbalance", "linear_tree", "reg_sqrt", "use_quantized_grad"), (False,)),
 }
-# Shares of rows and columns that a tree is grown on.
+# Shares of rows and columns used for a tree.
 DRAWN = ("bagging_fraction", "feature_fraction", "feature_fraction_bynode")
 LOSS = ("objective", "num_class", "metric")
 # Arguments of `fit` about columns, and arguments for which LightGBM's own `fit` is used.
@@ -129,7 +129,7 @@ class LightGBMFit(EstimatorFit):
 
     @property
     def counts(self) -> Counts:
-        """Class counts or mean outcomes, where a fit needs no more than sums over rows.
+        """Class counts or mean outcomes, if a fit needs only sums over rows.
 
         False with row subsampling, which would keep or drop all repeats of a row together, and
         with losses that are not linear in the label.
@@ -168,7 +168,7 @@ class LightGBMFit(EstimatorFit):
         return replace(self, params=params if sets else self.params, binned=Binned())
 
     def for_classes(self, classes: NDArray[Any]) -> tuple[Self, NDArray[Any]]:
-        """Classes as codes 0, 1, ..., so that one that a sample has lost is known all the same."""
+        """Classes as codes 0, 1, ..., so that a class missing in a sample is still known."""
         if not self.counts:
             return super().for_classes(classes)
         sets = [(x, class_codes(y, classes, "eval_set")) for x, y in self._evaluation_sets()]
@@ -253,7 +253,7 @@ class LightGBMFit(EstimatorFit):
 
 @dataclass(frozen=True)
 class _Kept:
-    """Data shared by all refits on one table; `template` is a fitted model but for its trees."""
+    """Data shared by all refits on one table; `template` is a fitted model except for its trees."""
 
     train: lightgbm.Dataset
     evaluation: list[lightgbm.Dataset]

@@ -1,4 +1,4 @@
-"""SmoothTrees: what is tuned is tuned once, on real rows; a refit keeps it and is a plain fit."""
+"""SmoothTrees: settings are tuned once, on real rows; a refit keeps them and is a plain fit."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class SmoothTreesFit(EstimatorFit):
     Attributes
     ----------
     choice : Choice, optional
-        Made from real rows by `tuned`; without it, every fit makes its own.
+        Made from real rows by `tuned`; without it, every fit makes its own choice.
 
     Examples
     --------
@@ -60,17 +60,17 @@ class SmoothTreesFit(EstimatorFit):
 
     @property
     def randomised(self) -> bool:
-        """Only the folds are random, and they are made once."""
+        """False: only the folds are random, and they are made once."""
         return False
 
     @property
     def is_boosted(self) -> bool:
-        """The trees of the blend are."""
+        """True, because of the trees in the blend."""
         return True
 
     @property
     def schedule(self) -> Callable[[int | None], Schedule]:
-        """That of boosted trees."""
+        """The schedule of boosted trees."""
         return boosted_schedule
 
     @property
@@ -82,11 +82,11 @@ class SmoothTreesFit(EstimatorFit):
         return replace(self, choice=self._chosen(data, integer_seed(rng)))
 
     def for_classes(self, classes: NDArray[Any]) -> tuple[Self, NDArray[Any]]:
-        """Classes as codes, so that one that a sample has lost is known all the same."""
+        """Classes as codes, so that a class missing in a sample is still known."""
         return self, np.arange(len(classes))
 
     def fit(self, data: Data, seed: int, labels: NDArray[Any] | None = None) -> Any:
-        """Fit a clone as chosen; see `EstimatorFit.fit`."""
+        """Fit a clone with the chosen settings; see `EstimatorFit.fit`."""
         choice = self._chosen(data, seed) if self.choice is None else self.choice
         model = self.configured(seed)
         if labels is None:
@@ -107,7 +107,7 @@ class SmoothTreesFit(EstimatorFit):
 
 
 def example() -> tuple[SmoothTreesRegressor, Data]:
-    """A regressor with few rounds, as each fit of its own tunes, and data for it."""
+    """A regressor with few rounds, because each separate fit tunes, and data for it."""
     rng = np.random.default_rng(7)
     X = rng.normal(size=(60, 3))
     return SmoothTreesRegressor(max_rounds=5), Data.of(X, X[:, 0] + rng.normal(size=60))

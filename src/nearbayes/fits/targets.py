@@ -6,7 +6,7 @@ holds for squared loss, the Poisson, gamma and Tweedie deviances, and the log lo
 where :math:`\bar y` is the fraction of ones. With more classes, the counts of each class replace
 :math:`\bar y`.
 
-Weights sum to the number of *real* rows, n, however many rows are imputed. Ridge penalties and
+Weights sum to the number of *real* rows, n, for any number of imputed rows. Ridge penalties and
 minimum leaf sizes are in units of rows. If imputed rows counted in full, every refit would be
 regularised less than the first fit, although imputed rows hold no new information.
 `experiments/refit_policy` compares both.

@@ -1,8 +1,8 @@
-"""XGBoost: refits that cost as much as a plain fit, however many rows are imputed.
+"""XGBoost: refits that cost as much as a plain fit, for any number of imputed rows.
 
 One binned matrix holds the real input rows; a refit writes labels and weights into it and trains.
-What comes out is the user's own class, fitted. Settings for which counts would not be exactly the
-repeated rows (`XGBoostFit.counts`) are fitted to repeated rows, by XGBoost's own `fit`.
+The result is a fitted object of the user's own class. Settings for which counts would not be
+exactly the repeated rows (`XGBoostFit.counts`) are fitted to repeated rows, by XGBoost's own `fit`.
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ class XGBoostFit(EstimatorFit):
 
     @property
     def counts(self) -> Counts:
-        """Class counts or mean outcomes, where they are exactly the repeated rows.
+        """Class counts or mean outcomes, if they are exactly equivalent to the repeated rows.
 
         False with row subsampling, which would keep or drop all repeats of a row together, and
         with losses that are not linear in the label.

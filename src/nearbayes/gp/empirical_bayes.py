@@ -60,7 +60,7 @@ class EmpiricalBayesAlgorithm(ChunkAlgorithm):
 
     @cached_property
     def traits(self) -> Traits:
-        """Draws know in their own variance what they do not know of f(x)."""
+        """The variance of a draw includes its own uncertainty about f(x)."""
         return Traits(
             counts="means",
             randomised=self.estimator.initial == "random" or self.estimator.n_restarts > 0,
@@ -86,7 +86,7 @@ class EmpiricalBayesAlgorithm(ChunkAlgorithm):
         return replace(data, y=_with_squares(self.scaling.outcomes(y)))
 
     def fit(self, data: Sequence[Data], streams: Streams) -> Sequence[Fitted]:
-        """First fits: one search for all draws that start alike and have the same data."""
+        """First fits: one search for all draws with the same start and data."""
         n_columns = _values(data[0].table).shape[1]
         starts = np.stack([self.estimator.starts(n_columns, rng) for rng in streams])
         if isinstance(data, Repeated) and not self.traits.randomised:
@@ -122,7 +122,7 @@ class EmpiricalBayesAlgorithm(ChunkAlgorithm):
         return np.stack([each.mean for each in self.predictives(models, x)])
 
     def predictives(self, models: Sequence[Fitted], x: Table) -> list[Normal]:
-        """Distribution of y at each row, what the process does not know of f(x) included."""
+        """Distribution of y at each row, including the uncertainty about f(x)."""
         rows = _values(as_table(x))
         found: list[Normal] = []
         for start in range(0, len(models), CHUNK):
@@ -164,7 +164,7 @@ class EmpiricalBayesAlgorithm(ChunkAlgorithm):
 
 
 def _filled(models: Sequence[Fitted]) -> Sequence[Fitted]:
-    """A whole chunk, as every number of draws is compiled once."""
+    """A whole chunk, because each number of draws needs its own compilation."""
     missing = CHUNK - len(models)
     return [*models, *[models[0]] * missing] if missing else models
 

@@ -42,7 +42,7 @@ def minimise(
 ) -> Minimum:
     r"""Minimise a smooth function of a vector.
 
-    Map it over many vectors one after the other (`jax.lax.map`). With `jax.vmap`, every search, and
+    Map it over many vectors one after another (`jax.lax.map`). With `jax.vmap`, every search, and
     every line search of a step, would take as long as the longest one.
 
     If the inverse Hessian :math:`R R^\top` of a similar function is known, the search is over u in
@@ -92,7 +92,7 @@ def minimise(
     def learned() -> Any:
         return root @ _inverse_hessian(end, scaled=not similar) @ root.T
 
-    # a search that ends where it starts, as most of those near the last one, learns nothing
+    # a search that ends where it starts, as most near the last one do, learns nothing
     if similar:
         inverse_hessian = jax.lax.cond(end.steps == 0, lambda: inverse_hessian, learned)
     else:

@@ -253,7 +253,7 @@ def _believed(inverse_hessian: Any) -> Any:
 
 @partial(compiled, static_argnames=("model",))
 def factored(model: Model, logs: Any, data: Collapsed) -> Factor:
-    """What predictions of every draw are computed from."""
+    """Factors for the predictions of every draw."""
 
     def one(draw: tuple[Any, Collapsed]) -> Factor:
         return _factor(_covariance_of_means(model, *draw), draw[1].mean)

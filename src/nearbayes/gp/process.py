@@ -113,7 +113,7 @@ class FittedMany(Sequence[Fitted]):
     data : Collapsed
         The same with a leading axis, padded.
     factors : Factor
-        What predictions are computed from.
+        Factors for predictions.
     """
 
     logs: Array
@@ -182,10 +182,10 @@ class EmpiricalBayesGP(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         Smallest standard deviation of the noise, in units of that of y. Without it, the marginal
         likelihood of a few rows may be largest for interpolation, with extreme test densities.
     scale_penalty : float
-        Nats that a column costs whose length scale is its standard deviation; one with half that
-        scale costs twice as much. Where the columns say little about y, the marginal likelihood
-        alone is often largest for a fit that goes through every row, and predicts worse than the
-        mean. Any clear signal outweighs the penalty. The paper's experiment uses 0.
+        Penalty in nats for a column whose length scale is its standard deviation; half that scale
+        costs twice as much. If the columns say little about y, the marginal likelihood alone is
+        often largest for a fit that interpolates every row and predicts worse than the mean. Any
+        clear signal outweighs the penalty. The paper's experiment uses 0.
     initial : "default" or "random"
         Start of the search: 1 for all parameters, or random values around 1.
     n_restarts : int
@@ -349,22 +349,22 @@ def fitted_many(
     found = Minimum(*(np.asarray(part, dtype=np.float64) for part in found))
     refuse_draws(
         ~np.isfinite(found.value),
-        "the marginal likelihood is not finite at any start: X may hold rows that differ by less "
-        "than floating-point numbers can tell, or noise_floor is too small for this precision; "
+        "the marginal likelihood is not finite at any start: X may have rows that differ by less "
+        "than floating-point precision, or noise_floor is too small for this precision; "
         "raise it.",
     )
     return FittedMany(*found, parts, data, factors)
 
 
 def refuse_draws(bad: NDArray[np.bool_], message: str) -> None:
-    """Say which of many fits failed, if any did."""
+    """Report which of many fits failed, if any."""
     if bad.any():
         raise DrawsFailedError({int(k): FloatingPointError(message) for k in np.flatnonzero(bad)})
 
 
 @contextmanager
 def one_error() -> Iterator[None]:
-    """Raise the error of a single fit as it is."""
+    """Raise the error of a single fit unchanged."""
     try:
         yield
     except DrawsFailedError as failed:

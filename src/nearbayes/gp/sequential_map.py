@@ -15,9 +15,9 @@ formula, so the cost of a block is its rows times the square of the number of fe
 covariance :math:`\sigma^2 A_n^{-1}` of the exact posterior. The paper prints 1/n, which is the same
 only with its scaling of the problem; `experiments/gp_toy` compares both.
 
-**Out of distribution**, where the data hold no information, the prior uncertainty has to come from
-the start: with ``initial="prior"`` the first fit starts at a draw of the prior (Remark gp-ood, App.
-B.3.2). This first fit alone is the anchored ensemble of Pearce et al. (2020), see
+**Out of distribution**, where the data contain no information, the prior uncertainty has to come
+from the start: with ``initial="prior"`` the first fit starts at a draw of the prior (Remark gp-ood,
+App. B.3.2). This first fit alone is the anchored ensemble of Pearce et al. (2020), see
 `nearbayes.baselines.anchored`.
 """
 
@@ -50,7 +50,7 @@ __all__ = ["FeatureModel", "FeatureModels", "RandomFeatureGP"]
 
 Array = NDArray[np.float64]
 CHUNK, PREDICTED_AT_ONCE = 4, 16
-PIECE, SMALLEST_PIECE = 64, 8  # rows of a block that are taken at once
+PIECE, SMALLEST_PIECE = 64, 8  # rows of a block processed at once
 
 
 @dataclass(frozen=True, eq=False)
@@ -211,7 +211,7 @@ class RandomFeatureGP(ChunkAlgorithm):
     def refit(
         self, data: Sequence[Data], new: Blocks, models: Any, streams: Streams
     ) -> FeatureModels:
-        """Move every draw to its block (eq. gp-alg-spo)."""
+        """Update every draw with its block (eq. gp-alg-spo)."""
         features, outcomes = self._features(_stacked(new.x)), np.asarray(new.y)
         moved = (models.weights, models.inverse)
         with computing_in("float64"):
@@ -222,14 +222,14 @@ class RandomFeatureGP(ChunkAlgorithm):
         return FeatureModels(*moved)
 
     def finish(self, models: Any) -> list[FeatureModel]:
-        """The weights alone."""
+        """Only the weights."""
         return [FeatureModel(weights) for weights in _weights(models)]
 
     def predict(self, models: Sequence[FeatureModel], x: Table) -> Array:
         """Functions of the draws, shape (n_draws, n_rows); features are computed once for all."""
         features = self._features(_values(x))
         weights = _weights(models)
-        # chunks of one size, so that a draw predicts the same beside any number of others
+        # chunks of one size, so that predictions of a draw do not depend on the number of others
         padded = np.pad(weights, ((0, -len(weights) % PREDICTED_AT_ONCE), (0, 0)))
         parts = padded.reshape(-1, PREDICTED_AT_ONCE, self.n_features)
         return np.concatenate([part @ features.T for part in parts])[: len(weights)]
@@ -260,12 +260,12 @@ def _one_moved(draw: tuple[Any, Any, Any, Any]) -> tuple[Any, Any]:
 
 @compiled
 def _moved(weights: Any, inverse: Any, features: Any, outcomes: Any) -> tuple[Any, Any]:
-    """Update all draws, one after the other."""
+    """Update all draws, one after another."""
     return jax.lax.map(_one_moved, (weights, inverse, features, outcomes))  # type: ignore[no-any-return]
 
 
 def _padded(features: Array, outcomes: Array) -> tuple[Array, Array]:
-    """A piece of a block in one of few shapes: rows without features say nothing."""
+    """A piece of a block in one of few shapes: rows without features have no effect."""
     n_rows = outcomes.shape[1]
     spare = padded_size(n_rows, SMALLEST_PIECE) - n_rows
     return np.pad(features, ((0, 0), (0, spare), (0, 0))), np.pad(outcomes, ((0, 0), (0, spare)))

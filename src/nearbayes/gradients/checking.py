@@ -1,4 +1,4 @@
-"""Checking: what a user's log density and sampler give, before any draw is made."""
+"""Checking: the outputs of a user's log density and sampler, before any draw is made."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ["check_functions"]
 
 
 def check_functions(density: Density, information: Any, start: Any, x: Any, y: Any) -> None:
-    """Refuse functions with wrong shapes, and log densities that are not finite at the start."""
+    """Reject functions with wrong shapes, and log densities that are not finite at the start."""
     if not np.isfinite(start).all():
         raise ValueError("start must be finite, got NaN or infinity among its numbers.")
     with computing_in("float64"):

@@ -15,7 +15,7 @@ __all__ = ["Density", "Structure", "flattened"]
 
 @dataclass(frozen=True)
 class Structure:
-    """How a flat vector becomes the parameters that a user knows: an array, a dict, ..."""
+    """Converts a flat vector to the user's parameters: an array, a dict, ..."""
 
     tree: Any
     shapes: tuple[tuple[int, ...], ...]
@@ -34,7 +34,7 @@ class Structure:
 
 
 def flattened(start: Any) -> tuple[np.ndarray[Any, np.dtype[np.float64]], Structure]:
-    """A flat vector of parameters in any structure, and the structure."""
+    """Parameters of any structure as a flat vector, and the structure."""
     leaves, tree = jax.tree.flatten(start)
     try:
         arrays = [np.asarray(leaf, dtype=np.float64) for leaf in leaves]
@@ -48,7 +48,7 @@ def flattened(start: Any) -> tuple[np.ndarray[Any, np.dtype[np.float64]], Struct
 
 @dataclass(frozen=True)
 class Density:
-    """Log density and sampler of one observation, of a flat parameter vector.
+    """Log density and sampler of one observation, as functions of a flat parameter vector.
 
     Attributes
     ----------

@@ -1,11 +1,11 @@
-r"""Gradient martingales: any log density of JAX, with a sampler, as an algorithm.
+r"""Gradient martingales: any JAX log density with a sampler, as an algorithm.
 
-Online gradient ascent on observations that it samples itself is a martingale (eq. gd-martingale);
+Online gradient ascent on observations sampled from the model is a martingale (eq. gd-martingale);
 natural gradient with steps 1 / (j + 1) (eq. natgd-martingale, App. C) has the covariance
 :math:`I^{-1} / n` of the posterior of a well-specified model with n rows. Sequential MLE of an
 exponential family is natural gradient in its mean parameter.
 
-This file is free of JAX, which is imported with the first fit.
+This file does not import JAX, which is imported with the first fit.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ __all__ = ["GradientMartingale"]
 Array = NDArray[np.float64]
 Keys = NDArray[np.uint32]
 NUMBERS, SMALLEST_CHUNK, LARGEST_CHUNK = 2_000_000, 8, 1_000  # of all matrices of a chunk
-PIECE = 1_024  # rows of a block that one program takes
+PIECE = 1_024  # rows of a block in one program
 PREDICTED_AT_ONCE = 16
 SINGULAR = 1e-12  # smallest eigenvalue over the largest
 KINDS = ("hessian", "scores", "empirical")
@@ -54,15 +54,15 @@ LOST = (
 
 @dataclass(frozen=True, eq=False)
 class GradientMartingale(ChunkAlgorithm):
-    r"""Online or natural gradient of a log density, on observations that it samples itself.
+    r"""Online or natural gradient of a log density, on observations sampled from the model.
 
     .. math:: \theta_{j+1} = \theta_j + \eta_j P \nabla_\theta \log p_{\theta_j}(\hat z_{j+1}),
               \quad \hat z_{j+1} \sim p_{\theta_j}
 
     with :math:`P = I(\theta_j)^{-1}` (natural, eq. natgd-martingale) or :math:`P = 1` (plain, eq.
-    gd-martingale; its covariance is :math:`I / n`, so it is no posterior unless I = 1). The first
-    fit is maximum likelihood. Rows of a block are taken one by one, in one compiled program for all
-    draws of a chunk, so a block of 100 rows is 100 steps. Needs JAX: ``pip install
+    gd-martingale; its covariance is :math:`I / n`, so it is not a posterior unless I = 1). The
+    first fit is maximum likelihood. Rows of a block are used one by one, in one compiled program
+    for all draws of a chunk, so a block of 100 rows is 100 steps. Needs JAX: ``pip install
     'nearbayes[jax]'``.
 
     Parameters
@@ -71,10 +71,10 @@ class GradientMartingale(ChunkAlgorithm):
         ``log_density(theta, z)`` of one observation, or ``log_density(theta, x, y)`` for data with
         inputs; a number, by functions of JAX. Observations are floats, inputs rows of numbers.
     sampler : callable
-        ``sampler(theta, key)`` gives one observation, ``sampler(theta, x, key)`` one outcome at a
+        ``sampler(theta, key)`` returns one observation, ``sampler(theta, x, key)`` one outcome at a
         row x; `key` is for `jax.random`.
-    start : array, or any structure of arrays that JAX knows (dict, tuple, ...)
-        Where the search for the maximum likelihood begins; draws have the same structure.
+    start : array, or any JAX structure of arrays (dict, tuple, ...)
+        Start of the search for the maximum likelihood; draws have the same structure.
     gradient : "natural" or "plain"
     information : "hessian", "scores", "empirical" or callable
         Fisher information of one observation: minus the expected Hessian or the expected product
@@ -82,20 +82,20 @@ class GradientMartingale(ChunkAlgorithm):
         ``information(theta)``, ``information(theta, x)`` with inputs, of shape (d, d). With inputs
         it is averaged over the real rows.
     refresh : "block" or "row"
-        When the information is computed anew: for every block, or (slower) for every row.
+        When the information is recomputed: for every block, or (slower) for every row.
     step_size : callable, optional
         ``step_size(j)`` after j rows, for an array of j; default 1 / (j + 1), the paper's.
     finish_after : int or float, optional
-        Stop after so many steps (a float: times n), and add what is left of the path from its
-        limit, :math:`N(0, I(\theta)^{-1} / M)` for M rows, real and imputed (Fong and Yiu, 2024).
-        Nothing is left to be captured then.
+        Stop after this many steps (a float: times n), and add the rest of the path from its limit,
+        :math:`N(0, I(\theta)^{-1} / M)` for M rows, real and imputed (Fong and Yiu, 2024). The full
+        variance is then captured.
     n_samples : int
-        Outcomes that are simulated for one evaluation of the information.
+        Number of simulated outcomes for one evaluation of the information.
     predict_function : callable, optional
         ``predict_function(theta, x)`` at a row x, so that the posterior can predict.
     fit_function : callable, optional
-        ``fit_function(z)`` or ``fit_function(X, y)`` gives the first fit in place of maximum
-        likelihood, such as a penalised one.
+        ``fit_function(z)`` or ``fit_function(X, y)`` returns the first fit, instead of maximum
+        likelihood, for example a penalised fit.
 
     Examples
     --------
@@ -144,7 +144,7 @@ class GradientMartingale(ChunkAlgorithm):
 
     @property
     def traits(self) -> Traits:
-        """Rows are not kept; what is left of the path by `finish_after` is added."""
+        """Rows are not kept; `finish_after` adds the rest of the path."""
         size = self._flat_start.size
         return Traits(
             chunk=min(max(NUMBERS // size**2, SMALLEST_CHUNK), LARGEST_CHUNK),
@@ -167,7 +167,7 @@ class GradientMartingale(ChunkAlgorithm):
         return found
 
     def prepare(self, data: Data, rng: Rng) -> tuple[GradientMartingale, Data]:
-        """Check what the user's functions give, at the start and for the real rows."""
+        """Check the outputs of the user's functions at the start and for the real rows."""
         try:
             outcomes = np.asarray(data.y, dtype=np.float64)
         except (TypeError, ValueError):
@@ -187,19 +187,19 @@ class GradientMartingale(ChunkAlgorithm):
         try:
             first = self._first_fit(data[0])
             self._check_information(first, data[0], streams)
-        except Exception as error:  # of all draws, as they have the same rows
+        except Exception as error:  # shared by all draws, as they have the same rows
             raise DrawsFailedError(dict.fromkeys(range(len(data)), error)) from error
         return np.tile(first, (len(data), 1))
 
     def _first_fit(self, data: Data) -> Array:
-        """Maximum likelihood, or what the user's function gives."""
+        """Maximum likelihood, or the result of the user's function."""
         if self.fit_function is not None:
             rows = data.repeat() if data.count is not None else data
             given = (rows.y,) if rows.table is None else (rows.x, rows.y)
             found = np.asarray(_jax("densities").flattened(self.fit_function(*given))[0])
             if found.shape != self._flat_start.shape:
                 raise ValueError(
-                    f"fit_function must give {self._flat_start.size} parameters, as start has, got "
+                    f"fit_function must give {self._flat_start.size} parameters, like start, got "
                     f"{found.size}."
                 )
             return found
@@ -208,14 +208,14 @@ class GradientMartingale(ChunkAlgorithm):
             theta, converged = program(self._flat_start, *_arrays(data), data.counts)
         if not converged:
             raise ValueError(
-                "the search for the maximum likelihood from start did not settle: the likelihood "
-                "may have no maximum (separated classes, too few rows); try another start, or give "
+                "the search for the maximum likelihood from start did not converge: the likelihood "
+                "may have no maximum (separated classes, too few rows); try another start, or pass "
                 "fit_function."
             )
         return np.asarray(theta)
 
     def _fitted(self, data: dict[int, Data]) -> Array:
-        """First fits to the rows of each draw; those that fail are named."""
+        """First fits to the rows of each draw; failures are reported by draw."""
         found: dict[int, Array] = {}
         errors: dict[int, Exception] = {}
         for place, each in data.items():
@@ -244,7 +244,7 @@ class GradientMartingale(ChunkAlgorithm):
             )
 
     def sample(self, models: Array, x: Sequence[Rows], streams: Streams) -> Keys:
-        """A key per draw, shape (n_draws, 2): rows are sampled one by one as `refit` takes them."""
+        """A key per draw, shape (n_draws, 2): rows are sampled one by one in `refit`."""
         lost = np.flatnonzero(~np.isfinite(models).all(axis=1))
         if len(lost):
             raise DrawsFailedError({int(place): ValueError(LOST) for place in lost})
@@ -253,7 +253,7 @@ class GradientMartingale(ChunkAlgorithm):
     def refit(self, data: Sequence[Data], new: Blocks, models: Array, streams: Streams) -> Array:
         """Take every draw along the rows of its block (eq. natgd-martingale)."""
         keys = np.asarray(new.y, dtype=np.uint32)
-        if new.size == new.total:  # all there is: a parametric bootstrap
+        if new.size == new.total:  # no real rows: a parametric bootstrap
             return self._refitted(new, models, keys, data[0])
         before, n = new.total - new.size, data[0].n
         last = new.total
@@ -272,7 +272,7 @@ class GradientMartingale(ChunkAlgorithm):
     def _walked(
         self, data: Data, new: Blocks, models: Array, keys: Keys, n_steps: int, streams: Streams
     ) -> Array:
-        """Gradient steps with the first rows of a block, in pieces of few shapes."""
+        """Gradient steps with the first rows of a block, in pieces with few different shapes."""
         walking = _jax("walking")
         program = walking.walking_program(
             self._density(data), self.information, self.gradient, self.refresh
@@ -289,7 +289,7 @@ class GradientMartingale(ChunkAlgorithm):
         return np.asarray(theta)
 
     def _matrix(self, data: Data, rows: Any, models: Array, keys: Keys) -> Any:
-        """The matrix P of a block for every draw; computed once where all draws are alike."""
+        """The matrix P of a block for every draw; computed once if all draws are equal."""
         if self.gradient == "plain" or self.refresh == "row":
             return np.zeros((len(models), 0, 0))
         program = _jax("walking").inverse_program(self._density(data), self.information)
@@ -303,7 +303,7 @@ class GradientMartingale(ChunkAlgorithm):
     def _finished(
         self, data: Data, models: Array, keys: Keys, total: float, streams: Streams
     ) -> Array:
-        """Add what is left of the path after `total` rows."""
+        """Add the rest of the path after `total` rows."""
         program = _jax("walking").finishing_program(
             self._density(data), self.information, self.gradient
         )
@@ -335,13 +335,13 @@ class GradientMartingale(ChunkAlgorithm):
         """Predictions of every draw, shape (n_draws, n_rows, ...)."""
         if self.predict_function is None:
             raise TypeError(
-                "this GradientMartingale came without predict_function: give one, or use "
+                "this GradientMartingale has no predict_function: pass one, or use "
                 "posterior.apply(function)."
             )
         thetas, rows = np.asarray(models), _values(x, 0)
         density = self._density(Data(x, None, np.zeros(len(rows))))
         program = _jax("walking").prediction_program(density, self.predict_function)
-        # chunks of one size, so that a draw predicts the same beside any number of others
+        # chunks of one size, so that predictions of a draw do not depend on the number of others
         padded = np.pad(thetas, ((0, -len(thetas) % PREDICTED_AT_ONCE), (0, 0)), mode="edge")
         parts = padded.reshape(-1, PREDICTED_AT_ONCE, thetas.shape[1])
         with _float64():
@@ -350,7 +350,7 @@ class GradientMartingale(ChunkAlgorithm):
 
 
 def _jax(module: str) -> Any:
-    """A module of this room that needs JAX."""
+    """A module of this subpackage that needs JAX."""
     try:
         return import_module(f"nearbayes.gradients.{module}")
     except ModuleNotFoundError as error:
@@ -364,7 +364,7 @@ def _float64() -> Any:
 
 
 def _arrays(data: Data) -> tuple[Array, Array]:
-    """Inputs (n_rows, n_columns) and outcomes as floats; no columns where there are no inputs."""
+    """Inputs (n_rows, n_columns) and outcomes as floats; no columns if there are no inputs."""
     table = None if data.table is None else data.x
     return _values(table, len(data.y)), np.asarray(data.y, dtype=np.float64)
 
@@ -374,7 +374,7 @@ def _values(table: Table | None, n_rows: int) -> Array:
 
 
 def _shuffled(x: Sequence[Rows], rng: Rng) -> NDArray[np.integer[Any]] | None:
-    """Which input row each draw takes at each step; rows of a block come in random order.
+    """The input row of each draw at each step; rows of a block are in random order.
 
     Rows of a single draw come sorted from an urn, and the first steps are the largest.
     """
@@ -388,7 +388,7 @@ def _shuffled(x: Sequence[Rows], rng: Rng) -> NDArray[np.integer[Any]] | None:
 def _inputs(
     x: Sequence[Rows], places: NDArray[np.integer[Any]] | None, piece: slice
 ) -> tuple[Array, NDArray[np.int32]]:
-    """A table of input rows, and which of them the draws take at each step of a piece."""
+    """A table of input rows, and the row of each draw at each step of a piece."""
     index = np.zeros((PIECE, len(x)), dtype=np.int32)
     if places is None:
         return np.zeros((1, 0)), index
@@ -414,7 +414,7 @@ def _captured(
 
 
 def _usual_schedule(finish_after: FinishAfter, n_refits: int | None) -> Schedule:
-    """Blocks up to where the path is finished; else those of all algorithms."""
+    """Blocks up to the end of the path by `finish_after`; otherwise the usual schedule."""
     if finish_after is None:
         return usual_schedule(n_refits)
     return schedule_to(finish_after, 4 if n_refits is None else max(n_refits, 1))

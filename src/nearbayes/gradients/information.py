@@ -29,7 +29,7 @@ InformationKind = Literal["hessian", "scores", "empirical"]
 
 
 class RowsOfInformation(NamedTuple):
-    """Rows that information is averaged over: x, y and weight."""
+    """Rows over which information is averaged: x, y and weight."""
 
     x: Any
     y: Any
@@ -88,10 +88,10 @@ class Information:
 def rows_of_information(
     kind: InformationKind | Callable[..., Any], data: Data, n_samples: int
 ) -> RowsOfInformation:
-    """Real rows to average over: all for real outcomes, else as many as outcomes are simulated.
+    """Real rows to average over: all for real outcomes, else as many as simulated outcomes.
 
-    Every row gets its share of `n_samples` simulated outcomes by its weight; where rows are more,
-    evenly spaced ones are taken. A given function needs no more than one evaluation per row.
+    Every row gets its share of `n_samples` simulated outcomes by its weight; if there are more rows
+    than outcomes, evenly spaced rows are used. A user's function is evaluated once per row.
     """
     inputs = data.table is not None
     n_rows = len(data.y)

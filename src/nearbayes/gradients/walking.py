@@ -1,7 +1,7 @@
 r"""Walking: the gradient steps of a block, for all draws of a chunk in one compiled program.
 
-Rows of a block are taken one by one: an outcome is sampled from the parameters at hand, and moves
-them at once (eq. gd-martingale and, with :math:`P = I(\theta)^{-1}`, eq. natgd-martingale):
+Rows of a block are used one by one: an outcome is sampled from the current parameters, and
+updates them at once (eq. gd-martingale and, with :math:`P = I(\theta)^{-1}`, eq. natgd-martingale):
 
 .. math:: \theta_{j+1} = \theta_j + \eta_j P \nabla_\theta \log p_{\theta_j}(\hat z_{j+1}),
           \quad \hat z_{j+1} \sim p_{\theta_j}
@@ -36,7 +36,7 @@ __all__ = [
 Gradient = Literal["natural", "plain"]
 Refresh = Literal["block", "row"]
 SMALL = 16  # parameters
-OF_INFORMATION, OF_FINISH = 2**31 - 1, 2**31 - 2  # numbers of keys that no row has
+OF_INFORMATION, OF_FINISH = 2**31 - 1, 2**31 - 2  # numbers of keys that no row uses
 
 
 @lru_cache(maxsize=32)
@@ -94,7 +94,7 @@ def walking_program(
 def inverse_program(density: Density, kind: InformationKind | Callable[..., Any]) -> Any:
     """Program ``(theta, rows, keys, number) -> P``, shape (n_draws, size, size).
 
-    `number` is that of the row that the information is simulated anew for.
+    `number` is that of the row for which the information is recomputed.
     """
     return compiled(_inverse_information(Information(density, kind)))
 
@@ -112,7 +112,7 @@ def _inverse_information(information: Information) -> Callable[..., Any]:
 def finishing_program(
     density: Density, kind: InformationKind | Callable[..., Any], gradient: Gradient
 ) -> Any:
-    """Program ``(theta, keys, rows, noise, variance) -> theta`` that adds what is left of a path.
+    """Program ``(theta, keys, rows, noise, variance) -> theta`` that adds the rest of a path.
 
     That is :math:`N(0, v I^{-1})` for natural gradients, :math:`N(0, v I)` for plain ones.
     """

@@ -39,7 +39,7 @@ def partial_dependence(
 
     Uses at most 100 evenly spaced rows, and at most `most_draws` draws. Returns one curve for each
     class or output of `target_columns`. Bands are calibrated on the simulated data sets of the
-    model if these were kept; else as intervals of predictions are.
+    model if these were kept; otherwise like intervals of predictions.
 
     Examples
     --------

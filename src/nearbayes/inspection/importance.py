@@ -74,7 +74,7 @@ def own_importances(model: Fitted, X: Any = None) -> Importances | None:
     several = any(len(rows) > 1 for _, rows in found)
 
     def sizes(draw: Any) -> Array:
-        """In the order of `every`; 0 for what the draw does not have."""
+        """In the order of `every`; 0 for features that the draw does not have."""
         names, value = _names_given(draw, known), np.zeros(len(every))
         rows = _own_rows(draw, len(names), X)
         if rows.shape[1:] != (len(names),):
@@ -184,7 +184,7 @@ def permutation_importances(model: Fitted, X: Any, y: NDArray[Any], rng: Rng) ->
 def _rows_to_shuffle(
     codes: NDArray[Any] | None, n: int, rng: Rng
 ) -> tuple[NDArray[np.intp], Array | None]:
-    """Rows at random; if there are many, enough of each class, with weights that make up for it."""
+    """Random rows; if there are many, enough of each class, with weights that correct for it."""
     rows = rng.permutation(n)
     if codes is None or n <= MOST_ROWS:
         return rows[:MOST_ROWS], None
@@ -204,7 +204,7 @@ def _rises(
     """Permutation importances of one fitted estimator on the first rows.
 
     Errors on simulated data sets are taken in posterior standard deviations, so that fewer rows
-    will do for them.
+    are enough for them.
     """
     few, predicted = take(table, np.arange(min(len(seen), FEW_ROWS))), prediction_of(model)
     outcomes, turned = seen[:FEW_ROWS], np.roll(np.arange(n_rows(few)), 1)

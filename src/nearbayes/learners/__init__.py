@@ -1,1 +1,1 @@
-"""Learners: estimators of our own, for users who bring none."""
+"""Learners: the default estimators."""

@@ -1,10 +1,10 @@
 r"""Basis: columns of a table as smooth functions, for a ridge regression with a few variances.
 
-A number x gives a straight line and, as far as its values go, curves: cubic radial functions
-:math:`|x - k_j|^3` around ten quantiles, without their straight part, turned so that the first
-curves are the ones that vary most, and so the smoothest. Pairs of numbers give products. A category
-gives one column per level. Missing numbers are the mean, with a column that marks them. Beyond the
-range seen in training, functions are constant, as those of trees are.
+A number x becomes a straight line and, if it has enough values, curves: cubic radial functions
+:math:`|x - k_j|^3` around ten quantiles, without their linear part, rotated so that the first
+curves vary most and are therefore the smoothest. Pairs of numbers become products. A category
+becomes one column per level. Missing numbers are replaced by the mean, with a column that marks
+them. Beyond the range seen in training, functions are constant, as those of trees are.
 
 Columns are in groups, which share a prior variance: the line of a number, its curves, the levels of
 a category, all products.
@@ -26,10 +26,10 @@ __all__ = ["Basis", "Levels", "Number"]
 
 Array = NDArray[np.float64]
 N_KNOTS, MOST_CURVES, FEWEST_VALUES = 10, 6, 5
-FARTHEST = 5.0  # standard deviations: what is beyond would have all the leverage
+FARTHEST = 5.0  # standard deviations: values beyond would have too much leverage
 MOST_LEVELS = 30
 MOST_COLUMNS = 600  # of lines, or of curves
-MOST_PAIRS = 200  # more take longer than the trees
+MOST_PAIRS = 200  # more would take longer than the trees
 NEGLIGIBLE = 1e-6
 
 
@@ -121,7 +121,7 @@ class Basis:
         Columns of numbers by their place in the table.
     categories : dict of int to Levels
     pairs : array of shape (n_pairs, 2)
-        Places of the numbers that are multiplied.
+        Positions of the numbers to multiply.
 
     Examples
     --------
@@ -137,7 +137,7 @@ class Basis:
 
     @classmethod
     def of(cls, table: Table) -> Basis:
-        """Learn from the rows of a table; nothing, if it has too many columns."""
+        """Learn from the rows of a table; empty if it has too many columns."""
         columns = _columns(table) if table.shape[1] <= MOST_COLUMNS else []
         curved = MOST_CURVES * len(columns) <= MOST_COLUMNS
         found = {
@@ -176,7 +176,7 @@ class Basis:
 
 
 def _columns(table: Table) -> list[NDArray[Any]]:
-    """Columns as floats, or as objects where they are categories."""
+    """Columns as floats, or as objects if they are categories."""
     if not is_frame(table):
         return list(np.asarray(table, dtype=np.float64).T)
     frame = nw.from_native(table, eager_only=True)

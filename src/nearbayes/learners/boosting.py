@@ -18,7 +18,7 @@ from nearbayes.tables.table import Table, is_frame, n_rows
 __all__ = ["DEPTHS", "all_classes", "boosted", "rounds_to_try", "staged"]
 
 Array = NDArray[np.float64]
-DEPTHS = (1, 3, 6)  # additive functions want stumps
+DEPTHS = (1, 3, 6)  # stumps are for additive functions
 RATE = 0.15
 LEAF = 10  # rows, at least
 MOST_LEAVES = 31
@@ -59,7 +59,7 @@ def boosted(
         Whether y are class codes.
     depth, rounds : int
     growth : float
-        Rows per distinct input, by which leaves are larger.
+        Rows per distinct input, a factor for the minimum leaf size.
     """
     table, levels = _with_few_levels(table)
     kind = HistGradientBoostingClassifier if classes else HistGradientBoostingRegressor
@@ -78,10 +78,10 @@ def boosted(
 
 
 def _with_few_levels(table: Table) -> tuple[Table, int]:
-    """The table with rare categories missing where there are too many, and the most that are left.
+    """The table with rare categories set to missing if there are too many, and the number left.
 
-    Trees take missing and unknown categories alike, so rows to predict need no such treatment. In a
-    polars frame missing counts as one category.
+    Trees treat missing and unknown categories in the same way, so rows to predict need no change.
+    In a polars frame, missing counts as one category.
     """
     if not is_frame(table):
         return table, 0
@@ -103,12 +103,12 @@ def _with_few_levels(table: Table) -> tuple[Table, int]:
 def _plain_bins(model: Any) -> Iterator[None]:
     """Bins by rows, not by weights.
 
-    Scikit-learn 1.9 finds weighted quantiles one by one, which takes ten times as long as the trees
-    of a small table. Bins by rows are the same for every refit.
+    Scikit-learn 1.9 computes weighted quantiles one by one, which takes ten times as long as the
+    trees of a small table. Bins by rows are the same for every refit.
     """
     usual = getattr(model, "_bin_data", None)
     if usual is None or "sample_weight" not in signature(usual).parameters:
-        yield  # other versions know no weights here
+        yield  # other versions do not use weights here
         return
     model._bin_data = lambda X, sample_weight=None, **options: usual(X, None, **options)
     try:
@@ -130,7 +130,7 @@ def staged(model: Any, table: Table, n_classes: int, rounds: NDArray[np.intp]) -
 
 
 def all_classes(seen: Any, classes: NDArray[Any], n_classes: int) -> Array:
-    """Probabilities of all classes, from those of the classes that a fit has seen."""
+    """Probabilities of all classes, from those of the classes in a fit."""
     probabilities = np.zeros((len(seen), n_classes))
     probabilities[:, classes] = seen
     return probabilities

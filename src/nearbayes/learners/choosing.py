@@ -19,7 +19,7 @@ Array = NDArray[np.float64]
 Codes = NDArray[np.intp]
 Folds = list[tuple[Codes, Codes]]
 N_FOLDS = 5
-NEARLY_NONE = 0.03  # share of a part that is left out
+NEARLY_NONE = 0.03  # a part with a smaller share is left out
 STRENGTHS = np.array([0.1, 1.0, 10.0])  # factors for the prior variances of a classifier
 SHARES = np.linspace(0, 1, 21)
 SMALLEST = 1e-7  # probability
@@ -27,7 +27,7 @@ SMALLEST = 1e-7  # probability
 
 @dataclass(frozen=True)
 class Choice:
-    """What is chosen on real rows, out of fold.
+    """Settings chosen on real rows, out of fold.
 
     Attributes
     ----------
@@ -151,7 +151,7 @@ def _log_losses(probabilities: Array, codes: Codes) -> Array:
 
 
 def _settled(share: float) -> float:
-    """A part that hardly counts is not fitted."""
+    """Set the share of a negligible part to 0, so that it is not fitted."""
     if share < NEARLY_NONE:
         return 0.0
     return 1.0 if share > 1 - NEARLY_NONE else share

@@ -20,7 +20,7 @@ __all__ = ["blend", "class_precisions", "class_probabilities", "logistic"]
 Array = NDArray[np.float64]
 Codes = NDArray[np.intp]
 SMALLEST = 1e-7  # probability
-MOST_NEWTON = 400  # coefficients, beyond which Newton's method is slower
+MOST_NEWTON = 400  # with more coefficients, Newton's method is slower
 LEAST = 1e-6  # of a precision
 
 
@@ -35,12 +35,12 @@ def logistic(functions: Array, codes: Codes, weights: Array) -> LogisticRegressi
 
 
 def class_probabilities(model: Any, rows: Table, n_classes: int) -> Array:
-    """Probabilities of all classes, also of those that a fit has not seen."""
+    """Probabilities of all classes, including those that a fit has not seen."""
     return all_classes(model.predict_proba(rows), model.classes_, n_classes)
 
 
 def blend(smooth: Array, trees: Array, share: float) -> Array:
-    """Probabilities whose logarithms are a share of one and the rest of the other.
+    """Probabilities whose logarithms are a weighted mean of two others.
 
     Examples
     --------

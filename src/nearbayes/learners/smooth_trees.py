@@ -1,9 +1,9 @@
 """SmoothTrees: boosted trees and a smooth model, blended; the default learner.
 
-Trees find steps and interactions of any kind, but approximate a slope by stairs; a smooth additive
-model with products of pairs does the reverse. How much of each, the depth and number of trees, and
-how smooth each column is, are chosen once, out of fold on real rows (`choosing.py`); refits of a
-posterior keep the choice.
+Trees find steps and interactions of any kind, but approximate a slope by steps; a smooth additive
+model with products of pairs does the reverse. The share of each, the depth and number of trees, and
+the smoothness of each column are chosen once, out of fold on real rows (`choosing.py`). Refits of a
+posterior keep these choices.
 """
 
 from __future__ import annotations
@@ -36,14 +36,14 @@ Codes = NDArray[np.intp]
 
 
 class _SmoothTrees(BaseEstimator):  # type: ignore[misc]
-    """What the regressor and the classifier share."""
+    """Shared by the regressor and the classifier."""
 
     def __init__(self, *, max_rounds: int = 120, random_state: Any = None) -> None:
         self.max_rounds = max_rounds
         self.random_state = random_state
 
     def _checked(self, X: Any, y: Any, sample_weight: Any) -> tuple[Table, NDArray[Any], Array]:
-        """Rows with a weight; frames stay frames."""
+        """Rows with positive weight; data frames stay data frames."""
         if y is None:
             raise ValueError(
                 f"{type(self).__name__} requires y to be passed, but the target y is None: call "
@@ -88,15 +88,15 @@ class _SmoothTrees(BaseEstimator):  # type: ignore[misc]
 class SmoothTreesRegressor(RegressorMixin, _SmoothTrees):  # type: ignore[misc]
     """Boosted trees and a smooth additive model with products, blended out of fold.
 
-    Takes missing values and, in data frames, categorical columns. The default of
+    Accepts missing values and, in data frames, categorical columns. The default of
     `PosteriorRegressor`.
 
     Parameters
     ----------
     max_rounds : int
-        Rounds of boosting to choose from, at most, at rate 0.15.
+        Maximum number of boosting rounds to choose from, at rate 0.15.
     random_state : None, int or RandomState
-        Of the folds.
+        Randomness of the folds.
 
     Attributes
     ----------
@@ -125,7 +125,7 @@ class SmoothTreesRegressor(RegressorMixin, _SmoothTrees):  # type: ignore[misc]
         return choose_for_numbers(table, y, weights, folds, self._most_rounds)
 
     def fit_chosen(self, choice: Choice, X: Any, y: Array, weights: Array) -> Self:
-        """Fit both parts as chosen."""
+        """Fit both parts with the chosen settings."""
         table = self._table(X, reset=True)
         self.choice_ = choice
         self.trees_ = self.smooth_ = None
@@ -152,15 +152,15 @@ class SmoothTreesRegressor(RegressorMixin, _SmoothTrees):  # type: ignore[misc]
 class SmoothTreesClassifier(ClassifierMixin, _SmoothTrees):  # type: ignore[misc]
     """Boosted trees and a smooth logistic regression with products, blended out of fold.
 
-    Log probabilities are blended. Takes missing values and, in data frames, categorical columns.
+    Log probabilities are blended. Accepts missing values and, in data frames, categorical columns.
     The default of `PosteriorClassifier`.
 
     Parameters
     ----------
     max_rounds : int
-        Rounds of boosting to choose from, at most, at rate 0.15.
+        Maximum number of boosting rounds to choose from, at rate 0.15.
     random_state : None, int or RandomState
-        Of the folds.
+        Randomness of the folds.
 
     Attributes
     ----------
@@ -204,7 +204,7 @@ class SmoothTreesClassifier(ClassifierMixin, _SmoothTrees):  # type: ignore[misc
         classes: NDArray[Any],
         growth: float = 1.0,
     ) -> Self:
-        """Fit both parts as chosen; `growth` is the number of rows per distinct input."""
+        """Fit both parts as in `choice`; `growth` is the number of rows per distinct input."""
         table = self._table(X, reset=True)
         self.choice_, self.classes_ = choice, classes
         self.trees_ = self.smooth_ = None
@@ -230,6 +230,6 @@ class SmoothTreesClassifier(ClassifierMixin, _SmoothTrees):  # type: ignore[misc
         return blend(parts[0], parts[1], self.choice_.share)
 
     def predict(self, X: Any) -> NDArray[Any]:
-        """Likeliest class, shape (n_rows,)."""
+        """Most probable class, shape (n_rows,)."""
         likeliest = self.predict_proba(X).argmax(axis=1)
         return np.asarray(self.classes_[likeliest])

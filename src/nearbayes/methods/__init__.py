@@ -1,1 +1,1 @@
-"""Algorithm 1 as users call it, and what is noted along its paths."""
+"""User functions for Algorithm 1, and records of quantities along its paths."""

@@ -55,17 +55,17 @@ def martingale_posterior(
     Parameters
     ----------
     algorithm : Algorithm or ChunkAlgorithm
-        What can fit, refit and sample; see `nearbayes.algorithm` for any two functions.
+        Has the methods fit, refit and sample; see `nearbayes.algorithm` for any two functions.
     data : Data, pair (X, y), or array of observations
     schedule : Schedule, optional
-        Rows to impute before each refit; default ``Schedule.optimal(refits=8)``, or what the
-        algorithm prefers.
+        Rows to impute before each refit; default ``Schedule.optimal(refits=8)``, or the
+        default of the algorithm.
     inputs : Inputs or str, optional
         Where imputed x come from; default a Polya urn over past inputs.
     n_draws, random_state, n_jobs, on_error, progress, resume, predict_on
         How draws are made; see `Run`.
     executor, checkpoint, draw_timeout, draw_memory
-        Where draws are made, where finished ones are kept, and what one may take; see `Run`.
+        Where draws run, where finished ones are stored, and the limits of one; see `Run`.
 
     Returns
     -------
@@ -103,10 +103,10 @@ class Paths:
     Attributes
     ----------
     n_rows : array of shape (n_refits + 1,)
-        Rows, real and imputed, that the model had seen: first the real ones alone.
+        Number of rows, real and imputed, that each model was fitted to; first the real ones only.
     values : array of shape (n_draws, n_refits + 1, ...)
     inflation : float
-        Factor that makes up for a truncated schedule (App. C).
+        Factor that corrects for a truncated schedule (App. C).
     """
 
     n_rows: NDArray[np.float64]
@@ -115,7 +115,7 @@ class Paths:
 
     @property
     def ends(self) -> Functional:
-        """Where the paths end: the draws, as ``posterior.apply(function)`` gives them."""
+        """Ends of the paths: the draws, as returned by ``posterior.apply(function)``."""
         return Functional(self.values[:, -1], self.inflation)
 
 
@@ -128,7 +128,7 @@ def martingale_paths(
     inputs: Inputs | str | None = None,
     **run: Any,
 ) -> Paths:
-    """Draw from the martingale posterior and note a quantity after every fit (Algorithm 1).
+    """Draw from the martingale posterior and record a quantity after every fit (Algorithm 1).
 
     Parameters
     ----------
@@ -137,7 +137,7 @@ def martingale_paths(
     function : callable
         Takes a fitted model, as in `Posterior.apply`; returns a number or an array.
     schedule, inputs, **run
-        As in `nearbayes.martingale_posterior`. With the same seed, paths end in its draws.
+        As in `nearbayes.martingale_posterior`. With the same seed, the paths end in its draws.
 
     Examples
     --------
@@ -154,7 +154,7 @@ def martingale_paths(
     if not callable(function):
         raise TypeError(f"function must take a fitted model, got {function!r}.")
     if run.get("resume") is not None:
-        raise ValueError("resume must be None: paths of draws that exist already are not known.")
+        raise ValueError("resume must be None: paths of existing draws are not known.")
     posterior, seen = _drawn(algorithm, data, schedule, inputs, Run(**run), _Noting(function))
     source = posterior.provenance
     n_rows = source.n + np.cumsum([0, *source.blocks])
@@ -163,7 +163,7 @@ def martingale_paths(
 
 @dataclass(frozen=True)
 class _Noting:
-    """Looks at a quantity of every model, as the user knows the model."""
+    """Records a quantity of every model, in the form that users see."""
 
     function: Quantity
 
@@ -208,7 +208,7 @@ def _drawn(
 
 @dataclass(frozen=True)
 class _Both:
-    """What the tracer notes, and beside it what the user wants to see."""
+    """What the tracer records, and in addition what the user asked for."""
 
     tracer: Tracer
     look: Look

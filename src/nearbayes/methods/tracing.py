@@ -1,7 +1,7 @@
-"""Tracer: notes a few quantities along the paths of the first draws, while they are made.
+"""Tracer: records a few quantities along the paths of the first draws, while they are made.
 
-An observer of the one loop. What it notes is what diagnostics need to tell whether paths are
-martingales and how their variance grows; it costs a few predictions per refit.
+An observer of the loop. Diagnostics use its records to check whether paths are martingales and
+how their variance grows. It costs a few predictions per refit.
 """
 
 from __future__ import annotations
@@ -28,14 +28,14 @@ MOST_STEPS, MOST_ROWS, MOST_ENTRIES = 12, 16, 64
 
 @dataclass(frozen=True)
 class Tracer:
-    """Looks at predictions at some rows, or at the parameters of models that are vectors.
+    """Records predictions at some rows, or the parameters of models that are vectors.
 
     Attributes
     ----------
     table : table, optional
         Rows to predict at; None for data without inputs.
     steps : tuple of int
-        Steps to look at.
+        Steps to record.
     """
 
     table: Table | None
@@ -43,9 +43,9 @@ class Tracer:
 
     @classmethod
     def of(cls, data: Data, n_steps: int) -> Tracer:
-        """A tracer for some real rows and at most a dozen steps, the first and the last included.
+        """A tracer for some real rows and at most a dozen steps, including the first and the last.
 
-        With sixteen rows, noting predictions is cheap beside any refit.
+        With sixteen rows, recording predictions is cheap compared with a refit.
         """
         table = None if data.table is None else data.select(evenly(len(data.y), MOST_ROWS)).x
         return cls(table, tuple(evenly(n_steps + 1, MOST_STEPS).tolist()))
@@ -53,14 +53,14 @@ class Tracer:
     def __call__(
         self, algorithm: ChunkAlgorithm, state: State, places: Sequence[int]
     ) -> Mapping[int, Array]:
-        """One vector per draw that is noted, by its place; most steps and draws are not."""
+        """One vector per recorded draw, by its place; most steps and draws are not recorded."""
         if state.step not in self.steps:
             return {}
         draws = state.streams.draws  # in ascending order, but for copies of early ones
         early = list(takewhile(lambda place: draws[place] < MOST_DRAWS, places))
         if not early:
             return {}
-        plain = getattr(algorithm, "chunks", algorithm)  # not one that keeps predictions alone
+        plain = getattr(algorithm, "chunks", algorithm)  # not one that only keeps predictions
         try:
             values = self._noted(plain, state, early)
         except Exception:
@@ -83,7 +83,7 @@ class Tracer:
 
 
 def evenly(n: int, most: int) -> NDArray[np.intp]:
-    """At most so many of the first n places, evenly spaced, with both ends.
+    """At most `most` of the first n places, evenly spaced, with both ends.
 
     Examples
     --------
@@ -94,7 +94,7 @@ def evenly(n: int, most: int) -> NDArray[np.intp]:
 
 
 def predicts(algorithm: ChunkAlgorithm) -> bool:
-    """Whether an algorithm has the verb `predict`, which is optional."""
+    """Whether an algorithm has the optional method `predict`."""
     plain = getattr(algorithm, "algorithm", algorithm)
     kind = Algorithm if isinstance(plain, Algorithm) else ChunkAlgorithm
     return type(plain).predict is not kind.predict

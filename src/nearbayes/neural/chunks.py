@@ -1,7 +1,7 @@
 """Chunks: rows, parameters and settings of the networks that train together, in NumPy.
 
-What is here serves networks of every library; `training.py` computes with JAX, `torch_training.py`
-with PyTorch.
+Shared by networks of every library; `training.py` computes with JAX, `torch_training.py` with
+PyTorch.
 """
 
 from __future__ import annotations
@@ -42,8 +42,8 @@ FAST, SLOW = 0.9, 0.999  # Adam's decay rates
 FLOOR = 0.1  # step sizes are at most those of a tenth of the root mean square gradient
 SMALLEST = 1e-8
 DIVERGED = (
-    "training diverged, also with another seed: lower learning_rate, or look for outcomes of "
-    "extreme size."
+    "training diverged, also with another seed: lower learning_rate, or check the data for "
+    "extreme outcomes."
 )
 
 
@@ -70,12 +70,12 @@ class Batches(NamedTuple):
 
 
 class Examples(NamedTuple):
-    """What every draw of a chunk is trained on.
+    """Training data of every draw of a chunk.
 
     Attributes
     ----------
     x : array of shape (n_table_rows, n_inputs)
-        Inputs, shared by all draws; PyTorch modules may take more axes.
+        Inputs, shared by all draws; PyTorch modules may have more axes.
     rows : array of shape (n_draws, n_rows)
         Row of `x` of each observation.
     weight : array of shape (n_draws, n_rows)
@@ -104,7 +104,7 @@ class Optimiser:
         Decoupled weight decay, towards 0 at the first fit and towards the last fit at refits.
     penalty : float
         Weight of the explicit regulariser, half the squared distance in prior standard
-        deviations, beside the log likelihood of all rows; 0: none, 1: that of the prior.
+        deviations, added to the log likelihood of all rows; 0: none, 1: that of the prior.
     """
 
     rate: float = 1e-3
@@ -113,7 +113,7 @@ class Optimiser:
 
 
 class Fits(NamedTuple):
-    """Where draws are in training: arrays of shape (n_draws, n_parameters), and steps taken."""
+    """State of draws in training: arrays of shape (n_draws, n_parameters), and number of steps."""
 
     parameters: Any
     momentum: Any
@@ -122,7 +122,7 @@ class Fits(NamedTuple):
 
     @classmethod
     def begin(cls, parameters: Any) -> Fits:
-        """Training begins."""
+        """State at the beginning of training."""
         nothing = np.zeros(parameters.shape, np.float32)
         return cls(parameters, nothing, nothing, np.zeros(len(parameters), np.int32))
 
@@ -160,14 +160,14 @@ class NetworkModels(Sequence[NetworkModel]):
 
 
 def finished(models: Sequence[NetworkModel]) -> list[NetworkModel]:
-    """What is kept of draws: parameters and noise."""
+    """The part of draws to keep: parameters and noise."""
     return [NetworkModel(np.array(each.parameters), float(each.noise)) for each in models]
 
 
 def network_schedule(
     outcomes: Outcomes, schedule: Schedule | None, n_refits: int | None
 ) -> Schedule:
-    """What predicts and covers best, by experiments/neural_regression and its neighbours."""
+    """The schedule with the best predictions and coverage in experiments/neural_*."""
     if schedule is not None and n_refits is None:
         return schedule
     refits = 4 if n_refits is None else n_refits
@@ -177,14 +177,14 @@ def network_schedule(
 
 
 def trained_once_or_twice(train: Callable[[Any], Fits], keys: Any, others: Any) -> Fits:
-    """Train; draws that diverge are trained once more with other keys, then given up.
+    """Train; draws that diverge are trained once more with other keys, and fail after that.
 
     Parameters
     ----------
     train : callable
         ``train(keys)`` trains all draws of a chunk.
     keys, others : array of shape (n_draws, ...)
-        Randomness of the draws, and that of the second attempt.
+        Random keys of the draws, and those of the second attempt.
     """
     fits = train(keys)
     bad = ~np.isfinite(fits.parameters).all(axis=1)
@@ -201,14 +201,14 @@ def trained_once_or_twice(train: Callable[[Any], Fits], keys: Any, others: Any) 
 def examples_of(
     data: Sequence[Data], encode: Callable[[Table], Array], real_rows: int, n_outputs: int
 ) -> Examples:
-    """Rows of every draw, padded to few shapes; inputs are shared where tables are.
+    """Rows of every draw, padded to few shapes; inputs are shared if tables are.
 
     Parameters
     ----------
     data : sequence of Data
         With statistics of outcomes, shape (n_observations, n_statistics), as y.
     encode : callable
-        ``encode(table)`` gives what networks take as inputs.
+        ``encode(table)`` returns the inputs of networks.
     real_rows : int
         Number of real rows.
     n_outputs : int

@@ -1,4 +1,4 @@
-r"""Losses: what a network is trained with, as functions of its output that are convex in it.
+r"""Losses: training losses of networks, convex functions of the output.
 
 Section 4 of the paper keeps, at a refit, the function-space Bregman divergence of the loss at old
 rows (eq. nn-objective):
@@ -11,7 +11,7 @@ the loss minus a linear function of the output; `shift` is its slope. So one for
 loss, :math:`\ell(f, t) - \text{shift}^\top f`, at old rows, at new rows (where the slope is 0), and
 at rows that have both.
 
-A loss takes *statistics* t of the outcome. Where it is affine in them, observations at the same
+A loss takes *statistics* t of the outcome. If it is affine in them, observations at the same
 input are merged to the mean of their statistics. For squared loss, cross-entropy and Poisson loss
 that makes refit targets the mean of old predictions and new outcomes.
 """
@@ -110,13 +110,13 @@ class HeteroscedasticLoss(Loss):
 
 @dataclass(frozen=True)
 class FunctionLoss(Loss):
-    """A loss of the user, convex in the output: ``function(output, y)`` in terms of `jax.numpy`."""
+    """A user's loss, convex in the output: ``function(output, y)`` in terms of `jax.numpy`."""
 
     function: Callable[[Any, Any], Any]
     affine: ClassVar[bool] = False
 
     def value(self, output: Any, statistics: Any) -> Any:
-        """What the function gives."""
+        """Value of the function."""
         return self.function(output, statistics)
 
 
@@ -129,7 +129,7 @@ def slope(loss: Loss, output: Any, statistics: Any) -> Any:
 
 
 def check_convex(loss: Loss, n_outputs: int, statistics: Array, rng: np.random.Generator) -> None:
-    """Refuse a loss that is seen not to be convex in the output, or not to be bounded below."""
+    """Reject a loss that is found not to be convex in the output, or not to be bounded below."""
 
     def hessians(outputs: Array, rows: Array) -> Array:
         return np.asarray(jax.vmap(jax.hessian(loss.value))(outputs, rows))

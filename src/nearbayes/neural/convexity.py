@@ -1,4 +1,4 @@
-"""Convexity: a numerical look at a loss, in NumPy, whatever library computes it."""
+"""Convexity: a numerical check of a loss, in NumPy, for any library that computes it."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ def refuse_unless_convex(
     statistics: Array,
     rng: np.random.Generator,
 ) -> None:
-    """Refuse a loss that is seen not to be convex in the output, or not to be bounded below.
+    """Reject a loss that is found not to be convex in the output, or not to be bounded below.
 
-    It is looked at at outputs of several sizes and some of the outcomes in the data.
+    The check uses outputs of several sizes and some of the outcomes in the data.
 
     Parameters
     ----------

@@ -1,9 +1,8 @@
-"""Encoding: a table of any kind as the numbers that a network takes.
+"""Encoding: converts a table of any kind to the numeric inputs of a network.
 
-Numeric columns are standardised; a missing value is the mean, and a column of its own says that it
-was missing. Columns of categories, text and booleans become one column per value: the first layer
-learns an embedding of them. What was seen in the real rows decides; values that were not are all
-zeros.
+Numeric columns are standardised; a missing value becomes the mean, and an extra column marks it as
+missing. Columns of categories, text and booleans become one column per value: the first layer
+learns an embedding of them. The real rows determine these columns; other values become zeros.
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ __all__ = ["Categories", "Encoding", "Numeric"]
 
 Array = NDArray[Any]
 MOST_CATEGORIES = 1_000
-CONSTANT = 1e-7  # of the mean: a smaller sd is rounding
+CONSTANT = 1e-7  # share of the mean: a smaller sd is rounding
 LARGEST = 1e6  # standard deviations
 
 
@@ -47,7 +46,7 @@ class Numeric:
 
 @dataclass(frozen=True, eq=False)
 class Categories:
-    """A column of categories, by place, with the values that were seen, as text."""
+    """A column of categories, by place, with its known values as text."""
 
     place: int
     values: tuple[str, ...]
@@ -55,7 +54,7 @@ class Categories:
 
 @dataclass(frozen=True, eq=False)
 class Encoding:
-    """How columns become inputs of a network; learned from the real rows.
+    """Converts columns to inputs of a network; learned from the real rows.
 
     Attributes
     ----------
@@ -108,20 +107,20 @@ class Encoding:
         return encoded if encoded.shape[1] else np.zeros((rows, 1), np.float32)
 
     def _numbers(self, columns: Sequence[Array], rows: int) -> NDArray[np.float32]:
-        """Standardised numbers, and where they are missing."""
+        """Standardised numbers, and which are missing."""
         known = self.numeric
         if not len(known.places):
             return np.zeros((rows, 0), np.float32)
         values = np.stack([_as_numbers(columns[place], place) for place in known.places], axis=1)
         missing = np.isnan(values)
         standard = np.where(missing, 0.0, (values - known.mean) / known.sd)
-        # a constant column may be of any size, and a new row anywhere
+        # a constant column may have any size, and a new row any value
         standard = np.clip(standard, -LARGEST, LARGEST)
         return np.hstack([standard, missing[:, known.gaps]]).astype(np.float32)
 
 
 def _numeric(columns: Sequence[Array], places: list[int], weights: Array) -> Numeric:
-    """Mean and sd of the numbers that are there; a constant column keeps its units."""
+    """Mean and sd of the numbers that are not missing; a constant column keeps its units."""
     mean, sd, gaps = [], [], []
     for place in places:
         values = _as_numbers(columns[place], place)
@@ -162,15 +161,15 @@ def _seen(column: Array, place: int) -> tuple[str, ...]:
 
 
 def _text(value: Any) -> str:
-    """A category as text; None and NaN are one category, of missing values."""
+    """A category as text; None and NaN are the same category of missing values."""
     return "" if value is None or value != value else str(value)
 
 
 def _as_numbers(column: Array, place: int) -> Array:
     if column.dtype.kind == "O":
         raise ValueError(
-            f"X has text or categories in column {place}, which held numbers when the model was "
-            "fitted: give it numbers."
+            f"X has text or categories in column {place}, which had numbers when the model was "
+            "fitted: use numbers."
         )
     numbers = column.astype(np.float64)
     if np.isinf(numbers).any():
@@ -179,7 +178,7 @@ def _as_numbers(column: Array, place: int) -> Array:
 
 
 def _columns(table: Table) -> list[Array]:
-    """Columns as arrays of numbers, or of objects where they hold categories, text or booleans."""
+    """Columns as arrays of numbers, or of objects for categories, text or booleans."""
     if is_frame(table := as_table(table)):
         frame = nw.from_native(table, eager_only=True)
         return [_column(series) for series in frame.iter_columns()]
@@ -201,7 +200,7 @@ def _column(series: Any) -> Array:
 
 
 def _parsed(column: Array) -> Array:
-    """A column of objects as numbers, where all of it is numbers."""
+    """A column of objects as numbers, if all of its values are numbers."""
     if any(isinstance(value, str | bytes | bool) for value in column):
         return column
     try:

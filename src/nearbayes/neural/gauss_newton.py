@@ -6,7 +6,7 @@ standard deviations S, the refit of the linearised network solves
 .. math:: (J^\top W H J + \lambda S^{-2}) \delta = - J^\top W g
 
 where W g is the gradient of the objective in the outputs. Conjugate gradients need only products
-with J (`jax.jvp`) and its transpose (`jax.vjp`), so networks of any size will do. For a linear
+with J (`jax.jvp`) and its transpose (`jax.vjp`), so networks may have any size. For a linear
 network and squared loss this is sequential MAP (eq. gp-alg-spo) itself.
 """
 
@@ -34,7 +34,7 @@ MOST_STEPS, TOLERANCE = 300, 1e-4
 def gauss_newton(
     network: Network, loss: Loss, examples: Examples, parameters: Array, penalty: float
 ) -> Array:
-    """Move every draw to the minimum of its linearised objective.
+    """Update every draw to the minimum of its linearised objective.
 
     Parameters
     ----------

@@ -1,7 +1,7 @@
 r"""Networks: functions of a flat vector of parameters, so that a draw is one vector.
 
-`MLP` is made of equinox layers. Any other equinox module that maps one row to the outputs will do:
-`EquinoxNetwork`. Parameters start at draws of their prior, normal with standard deviation
+`MLP` is made of equinox layers. `EquinoxNetwork` accepts any other equinox module that maps
+one row to the outputs. Parameters start at draws of their prior, normal with standard deviation
 :math:`1/\sqrt{\text{fan in}}` for weights and 0.2 for biases.
 """
 
@@ -41,7 +41,7 @@ class Network(ABC):
 
     @abstractmethod
     def modules(self, key: Any) -> Any:
-        """Make the equinox module, at random."""
+        """Make the equinox module with random parameters."""
 
     def init(self, key: Any) -> Any:
         """A draw of the parameters from their prior, shape (n_parameters,)."""
@@ -82,7 +82,7 @@ class MLP(Network):
         Widths of the hidden layers.
     activation : "swish", "selu", "tanh" or "relu"
     residual : bool
-        Whether a hidden layer adds to its input, where widths are the same.
+        Whether a hidden layer adds to its input, if widths are the same.
     layer_norm : bool
         Whether inputs of activations are normalised (Ba et al., 2016).
 
@@ -153,25 +153,25 @@ class EquinoxNetwork(Network):
     Parameters
     ----------
     make : callable
-        ``make(key)`` gives the module. Its parameters are its floating-point arrays of JAX, not
-        those of NumPy, which stay what they are. They start at its own values; the prior of a
+        ``make(key)`` returns the module. Its parameters are its floating-point JAX arrays; NumPy
+        arrays are not changed. Parameters start at the module's own values; the prior of a
         weight (two axes or more) has standard deviation 1 / sqrt(fan in), that of others 0.2.
     """
 
     make: Callable[[Any], Any]
 
     def modules(self, key: Any) -> Any:
-        """What `make` gives."""
+        """Result of `make`."""
         return self.make(key)
 
     def init(self, key: Any) -> Any:
-        """The module's own start."""
+        """The module's own values."""
         return ravel_pytree(eqx.filter(self.make(key), _is_parameter))[0]
 
 
 @dataclass(frozen=True)
 class _Structure:
-    """What all parameters of a network have in common."""
+    """Structure shared by all parameters of a network."""
 
     unravel: Callable[[Any], Any]
     start: NDArray[np.float32]

@@ -121,7 +121,7 @@ class NetworkAlgorithm(ChunkAlgorithm):
 
     @cached_property
     def traits(self) -> Traits:
-        """Draws start at random; rows are counted where the loss is affine in y."""
+        """Draws start at random; rows are counted if the loss is affine in y."""
         return Traits(
             counts="means" if self.outcomes.loss.affine else False,
             randomised=True,
@@ -135,14 +135,14 @@ class NetworkAlgorithm(ChunkAlgorithm):
         )
 
     def for_method(self, method: str) -> Self:
-        """The algorithm as a method other than the martingale needs it."""
+        """The algorithm in the form for methods other than the martingale."""
         if method not in get_args(Prior):
             return super().for_method(method)
         return replace(self, prior=method)  # type: ignore[arg-type]
 
     @property
     def labels(self) -> NDArray[Any] | None:
-        """What estimators call the classes."""
+        """Class labels of estimators."""
         return self.classes
 
     # -- learned once ---------------------------------------------------------------------------
@@ -190,14 +190,14 @@ class NetworkAlgorithm(ChunkAlgorithm):
         known = replace(self, stopping=found, noise=noise)
         if self.prior is None or self.n_passes is not None:
             return known
-        # the noise is the weight of the prior, around which training takes longer
+        # the noise is the weight of the prior, and training around a prior takes longer
         longer = known._looked(data, rng, known._first_optimiser, around_starts=True)
         return replace(known, stopping=longer)
 
     def _looked(
         self, data: Data, rng: Rng, optimiser: Optimiser, around_starts: bool = False
     ) -> Stopping:
-        """Train on parts of the real rows, and look at the others."""
+        """Train on parts of the real rows, and evaluate the others."""
         streams = [np.random.default_rng(seed) for seed in rng.integers(2**63, size=CHUNK)]
         keys = keys_of(streams)
         examples = self._examples([data] * CHUNK)
@@ -235,7 +235,7 @@ class NetworkAlgorithm(ChunkAlgorithm):
 
     @property
     def _unit(self) -> float:
-        """What the loss of a row is divided by to be a log likelihood: the noise variance, or 1."""
+        """Divisor of a row's loss that makes it a log likelihood: the noise variance, or 1."""
         return self.noise**2 if type(self.outcomes) is Numbers else 1.0
 
     @property
@@ -249,7 +249,7 @@ class NetworkAlgorithm(ChunkAlgorithm):
     def _refit_optimiser(self) -> Optimiser:
         return replace(self.optimiser, penalty=self._unit * self.optimiser.penalty)
 
-    # -- the three verbs ------------------------------------------------------------------------
+    # -- the three methods ----------------------------------------------------------------------
 
     def fit(self, data: Sequence[Data], streams: Streams) -> NetworkModels:
         """First fits: each draw starts at its own draw of the prior."""
@@ -331,7 +331,7 @@ class NetworkAlgorithm(ChunkAlgorithm):
         rows = np.stack([padded(self._encode(each.values), size) for each in x])
         return outputs_of(self._network, models.parameters, rows)[:, : len(x[0])]
 
-    # -- what is kept, and predictions ----------------------------------------------------------
+    # -- final models, and predictions ----------------------------------------------------------
 
     def finish(self, models: NetworkModels) -> list[NetworkModel]:
         """Parameters and noise."""
@@ -371,7 +371,7 @@ class NetworkAlgorithm(ChunkAlgorithm):
         outputs = np.concatenate(found, axis=1)[: len(models)]
         bad = ~np.isfinite(outputs).all(axis=(1, 2))
         if bad.any():
-            message = "predictions are not finite: look for inputs of extreme size."
+            message = "predictions are not finite: check X for extreme values."
             raise DrawsFailedError({int(k): ValueError(message) for k in np.flatnonzero(bad)})
         return outputs
 
@@ -405,7 +405,7 @@ class NetworkAlgorithm(ChunkAlgorithm):
         return np.array(moved)
 
     def _with_noise(self, examples: Examples, streams: Streams) -> Examples:
-        """Outcomes with noise of the size that y has around the prediction."""
+        """Outcomes with added noise of the same size as the noise of y."""
         shape = examples.statistics.shape[1:]
         noise = np.stack([rng.normal(size=shape) for rng in streams]) * self.noise
         weight = np.sqrt(np.maximum(examples.weight, 1e-12))[..., None]

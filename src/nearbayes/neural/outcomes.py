@@ -1,6 +1,6 @@
-"""Outcomes: what a network's outputs say of y: numbers, classes, counts, or what the user says.
+"""Outcomes: meaning of a network's outputs for y: numbers, classes, counts, or defined by the user.
 
-In NumPy: statistics that losses take, predictions in the units of the user, and samples. Losses
+In NumPy: statistics for losses, predictions in the units of the user, and samples. Losses
 themselves are in `convex_losses.py`, which is imported when JAX is needed, and in
 `torch_losses.py`.
 """
@@ -28,12 +28,12 @@ __all__ = ["Classes", "CountOutcomes", "Numbers", "Outcomes", "UserOutcomes", "V
 Array = NDArray[Any]
 SMALLEST_ROOT = 1e-2  # root of the precision, in standard units, below which -log is a line
 LARGEST_LOG_MEAN = 30.0
-LEAST_NOISE = 0.25  # of the variance of held-out residuals
+LEAST_NOISE = 0.25  # share of the variance of held-out residuals
 
 
 @dataclass(frozen=True)
 class Outcomes(ABC):
-    """What y is, and the loss that goes with it."""
+    """The kind of y, and its loss."""
 
     link: ClassVar[Link] = "identity"
 
@@ -53,7 +53,7 @@ class Outcomes(ABC):
 
     @abstractmethod
     def statistics(self, y: Array) -> Array:
-        """What the loss takes of outcomes, shape (n_rows, n_statistics)."""
+        """Statistics of outcomes for the loss, shape (n_rows, n_statistics)."""
 
     def values(self, statistics: Array) -> Array:
         """Outcomes that have these statistics, shape (n_rows,): the inverse of `statistics`."""
@@ -88,7 +88,7 @@ class Numbers(Outcomes):
     Attributes
     ----------
     mean, sd : float or array of shape (n_outputs,)
-        Of the real outcomes; networks see standard units.
+        Of the real outcomes; networks use standard units.
     """
 
     mean: Any = 0.0
@@ -124,7 +124,7 @@ class Numbers(Outcomes):
         return np.asarray(self.mean + self.sd * (statistics if several else statistics[..., 0]))
 
     def prediction(self, outputs: Array) -> Array:
-        """In the units of y; without the last axis where y is one number."""
+        """In the units of y; without the last axis if y is one number."""
         several = np.ndim(self.mean) == 1
         values = outputs.astype(np.float64) if several else outputs[..., 0].astype(np.float64)
         return np.asarray(self.mean + self.sd * values)
@@ -134,7 +134,7 @@ class Numbers(Outcomes):
         return Normal(self.prediction(outputs), noise * np.asarray(self.sd, dtype=np.float64))
 
     def noise(self, outputs: Array, statistics: Array, weights: Array) -> float:
-        """Residuals without what two networks, trained apart, differ by."""
+        """Residuals, minus the difference between two networks trained separately."""
         squares = np.mean((outputs - statistics) ** 2, axis=(0, 2))
         residual = np.average(squares, weights=weights)
         apart = np.mean((outputs[0] - outputs[1]) ** 2, axis=-1) / 2
@@ -257,7 +257,7 @@ class CountOutcomes(Outcomes):
         return np.asarray(self.unit * np.exp(logs))
 
     def predictive(self, outputs: Array, noise: float) -> PositivePredictive:
-        """Poisson; negative binomial where held-out counts vary more (`noise` squared > 1)."""
+        """Poisson; negative binomial if held-out counts vary more (`noise` squared > 1)."""
         return PositivePredictive(self.prediction(outputs), COUNTS, max(1.0, noise**2))
 
     def noise(self, outputs: Array, statistics: Array, weights: Array) -> float:
@@ -269,7 +269,7 @@ class CountOutcomes(Outcomes):
 
 @dataclass(frozen=True)
 class UserOutcomes(Outcomes):
-    """A loss of the user that is convex in the output, and how to sample.
+    """A user's loss that is convex in the output, and a sampler.
 
     Parameters
     ----------
@@ -289,20 +289,20 @@ class UserOutcomes(Outcomes):
 
     @property
     def loss(self) -> Any:
-        """The user's."""
+        """The user's loss."""
         return _jax_loss("FunctionLoss", self.function)
 
     @property
     def n_outputs(self) -> int:
-        """As the user says."""
+        """Number set by the user."""
         return self.outputs
 
     def statistics(self, y: Array) -> Array:
-        """Y itself; one number per row is given to the loss as an array of one."""
+        """Y itself; the loss gets one number per row as an array of length one."""
         return np.reshape(np.asarray(y, dtype=np.float64), (len(y), -1))
 
     def prediction(self, outputs: Array) -> Array:
-        """The first output, or what the user makes of them."""
+        """The first output, or the result of the user's function."""
         values = outputs.astype(np.float64)
         if self.predicted is None:
             return np.asarray(values[..., 0])

@@ -42,7 +42,7 @@ class _Perceptron(BaseEstimator):  # type: ignore[misc]
 
     @abstractmethod
     def _outcomes(self) -> Outcomes:
-        """What y is, as configured."""
+        """The configured kind of y."""
 
     def algorithm(self) -> NetworkAlgorithm:
         """The algorithm with the settings of the estimator, checked."""
@@ -134,7 +134,7 @@ class MLPRegressor(RegressorMixin, _Perceptron):  # type: ignore[misc]
     """A neural network for regression.
 
     Inputs are standardised, columns of categories become one column per value, and missing values
-    have a column of their own. Training stops where the loss at left-out rows is lowest.
+    are marked by an extra column. Training stops at the lowest loss on left-out rows.
 
     Parameters
     ----------
@@ -145,17 +145,17 @@ class MLPRegressor(RegressorMixin, _Perceptron):  # type: ignore[misc]
         x, "poisson" is for counts.
     activation : "swish", "selu", "tanh" or "relu"
     residual : bool
-        Whether a hidden layer adds to its input, where widths are the same.
+        Whether a hidden layer adds to its input, if widths are the same.
     layer_norm : bool
         Whether inputs of activations are normalised.
     learning_rate, weight_decay : float
-        Of AdamW.
+        Settings of AdamW.
     batch_size : int, optional
-        Rows of a minibatch, about; None takes all rows at every step.
+        Approximate number of rows in a minibatch; None uses all rows at every step.
     max_passes : int
-        Passes over the rows at the most.
+        Maximum number of passes over the rows.
     n_passes : int, optional
-        Passes; by default chosen by left-out rows.
+        Number of passes; by default chosen by left-out rows.
     refit_by : "proximal" or "gauss-newton"
         How a posterior refits: by the optimiser, or by one Gauss-Newton step.
     noisy_outcomes : bool
@@ -167,7 +167,7 @@ class MLPRegressor(RegressorMixin, _Perceptron):  # type: ignore[misc]
     ----------
     n_passes_ : int
     validation_passes_, validation_curve_ : array
-        Passes, and the mean loss at left-out rows after them, up to a constant.
+        Number of passes, and the mean loss on left-out rows after them, up to a constant.
 
     Examples
     --------
@@ -311,7 +311,7 @@ class MLPClassifier(ClassifierMixin, _Perceptron):  # type: ignore[misc]
         return self._predicted(X)
 
     def predict(self, X: Any) -> Array:
-        """Likeliest class."""
+        """Most probable class."""
         likeliest = self.predict_proba(X).argmax(axis=1)
         return np.asarray(self.classes_[likeliest])
 
@@ -320,7 +320,7 @@ class MLPClassifier(ClassifierMixin, _Perceptron):  # type: ignore[misc]
 
 
 def network_algorithm(estimator: MLPClassifier | MLPRegressor) -> NetworkAlgorithm:
-    """What an estimator becomes in a posterior."""
+    """The algorithm of an estimator in a posterior."""
     return estimator.algorithm()
 
 

@@ -2,7 +2,7 @@ r"""Priors: networks around random functions, so that an ensemble is a posterior
 
 NTKGP (He, Lakshminarayanan and Teh, 2020): with parameters :math:`\theta_0` and
 :math:`\tilde\theta` drawn from the prior and the last layer of :math:`\tilde\theta` set to 0, the
-function :math:`\delta(x) = J f(x; \theta_0)\,\tilde\theta` is added to the network for ever. The
+function :math:`\delta(x) = J f(x; \theta_0)\,\tilde\theta` is added to the network permanently. The
 sum starts as a draw of the Gaussian process of the neural tangent kernel.
 """
 
@@ -20,7 +20,7 @@ from nearbayes.neural.network import Network
 
 __all__ = ["NTKGPNetwork", "with_prior_function"]
 
-FIXED = 1e6  # prior sd of parameters that do not move: no pull
+FIXED = 1e6  # prior sd of fixed parameters, which have no penalty
 
 
 @dataclass(frozen=True)
@@ -30,7 +30,7 @@ class NTKGPNetwork(Network):
     inner: Network
 
     def modules(self, key: Any) -> Any:
-        """That of the network."""
+        """Modules of the network."""
         return self.inner.modules(key)
 
     def init(self, key: Any) -> Any:
@@ -49,7 +49,7 @@ class NTKGPNetwork(Network):
 
     @property
     def prior_sd(self) -> NDArray[np.float32]:
-        """That of the network; what is fixed is not pulled."""
+        """That of the network; fixed parameters have no penalty."""
         inner = self.inner.prior_sd
         return np.concatenate([inner, np.full(2 * len(inner), FIXED, np.float32)])
 

@@ -1,8 +1,8 @@
 """Stopping: how long to train, once, on real rows that a network has not seen (App. C).
 
 The networks of one chunk are trained on different parts of the real rows: two on each of the folds.
-The number of passes with the lowest loss at left-out rows is that of every draw, and their outputs
-there give the noise.
+Every draw uses the number of passes with the lowest loss on left-out rows, and the outputs there
+determine the noise.
 """
 
 from __future__ import annotations
@@ -20,21 +20,21 @@ __all__ = ["N_FOLDS", "Stopping", "chosen_passes", "held_out"]
 
 Array = NDArray[Any]
 N_FOLDS = 4
-SPACING = 0.05  # of the passes so far, between looks at left-out rows
+SPACING = 0.05  # share of the passes so far, between evaluations of left-out rows
 PATIENCE, LEAST_PASSES = 1.5, 30  # times the best number of passes, and passes beyond it
 
 
 @dataclass(frozen=True, eq=False)
 class Stopping:
-    """What left-out rows say.
+    """Results on left-out rows.
 
     Attributes
     ----------
     n_passes : int
     outputs : array of shape (2, n_rows, n_outputs)
-        Of the two networks that have not seen the row, after `n_passes`.
+        Outputs of the two networks that have not seen the row, after `n_passes`.
     passes, curve : array of shape (n_looks,)
-        Passes at each look, and the mean loss at left-out rows, up to a constant.
+        Passes at each evaluation, and the mean loss on left-out rows, up to a constant.
     """
 
     n_passes: int
@@ -64,12 +64,12 @@ def chosen_passes(
     starts: Array,
     max_passes: int,
 ) -> Stopping:
-    """Train until the loss at left-out rows has not fallen for long.
+    """Train until the loss on left-out rows has not decreased for long.
 
     Parameters
     ----------
     train : callable
-        ``train(examples, fits, done, n_passes)`` goes on after `done` passes.
+        ``train(examples, fits, done, n_passes)`` continues after `done` passes.
     outputs_of : callable
         ``outputs_of(parameters)``: outputs at the rows of ``examples.x``, shape
         (n_draws, n_table_rows, n_outputs).
@@ -78,7 +78,7 @@ def chosen_passes(
     examples : Examples
         All draws have all rows.
     out : array of shape (n_draws, n_rows)
-        Rows that a network is not to see.
+        Rows that a network does not see.
     starts : array of shape (n_draws, n_parameters)
     max_passes : int
     """
@@ -106,7 +106,7 @@ def chosen_passes(
     _, n_passes, outputs = best
     if not len(outputs):
         raise FloatingPointError(
-            "training diverged at once: lower learning_rate, or look for outcomes of extreme size."
+            "training diverged at once: lower learning_rate, or check y for extreme values."
         )
     passes, curve = np.array(looks).T
     return Stopping(n_passes, _left_out(outputs, out), passes.astype(int), curve)

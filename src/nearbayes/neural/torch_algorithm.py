@@ -1,7 +1,7 @@
 r"""PyTorch modules as the algorithm: the proximal Bregman refit of any `torch.nn.Module`.
 
 The method is that of `network_algorithm.py` (section 4 and App. C of the paper): AdamW for a number
-of passes that left-out real rows choose, then refits that keep the outputs at old rows, in the
+of passes chosen by left-out real rows, then refits that keep the outputs at old rows, in the
 sense of the Bregman divergence of the loss, and fit the new rows.
 """
 
@@ -62,7 +62,7 @@ Verb = TypeVar("Verb", bound=Callable[..., Any])
 
 
 def _single(verb: Verb) -> Verb:
-    """Run a verb on one thread."""
+    """Run a method on one thread."""
 
     @wraps(verb)
     def run(*arguments: Any, **options: Any) -> Any:
@@ -76,14 +76,14 @@ class TorchAlgorithm(ChunkAlgorithm):
     """A PyTorch module that is trained with a loss convex in its output.
 
     X may have any number of axes, rows first: images of shape (n_rows, channels, height, width),
-    for example. It reaches the module as it is, so scale it as the module needs it. The module
+    for example. It is passed to the module unchanged, so scale it as the module needs. The module
     itself is never changed.
 
     Parameters
     ----------
     module : torch.nn.Module
-        ``module(x)`` gives outputs of shape (n_rows, n_outputs) or (n_rows,). Batch norm is
-        refused. Dropout is on in training and off in predictions. Parameters that require no
+        ``module(x)`` returns outputs of shape (n_rows, n_outputs) or (n_rows,). Batch norm is not
+        accepted. Dropout is on in training and off in predictions. Parameters that require no
         gradient are fixed.
     loss : str, torch loss module or callable
         "squared" or `MSELoss`: the output is the mean of y. "cross_entropy" or `CrossEntropyLoss`:
@@ -92,28 +92,28 @@ class TorchAlgorithm(ChunkAlgorithm):
         ``loss(output, y)``, the loss of one row, a tensor without axes, convex in `output` of
         shape (n_outputs,); y has shape (n_columns,).
     sample : callable, optional
-        With a loss of your own: ``sample(outputs, rng)`` gives one outcome per row of the array
+        With your own loss: ``sample(outputs, rng)`` returns one outcome per row of the array
         `outputs`, shape (n_rows, n_outputs).
     predicted : callable, optional
-        With a loss of your own: ``predicted(outputs)`` gives one prediction per row; default the
+        With your own loss: ``predicted(outputs)`` returns one prediction per row; default the
         first output.
     classes : array of shape (n_classes,), optional
-        Names of the outputs, if y may lack some of them or their order is not the sorted one.
+        Names of the outputs, if y may not contain all of them or their order is not sorted.
     learning_rate, weight_decay : float
-        Of AdamW.
+        Settings of AdamW.
     batch_size : int, optional
-        Rows of a minibatch, about; None takes all rows at every step.
+        Approximate number of rows in a minibatch; None uses all rows at every step.
     max_passes : int
-        Passes over the rows at the most.
+        Maximum number of passes over the rows.
     n_passes : int, optional
-        Passes; by default chosen by left-out real rows (early stopping).
+        Number of passes; by default chosen by left-out real rows (early stopping).
     start : "random" or "given"
         Each draw starts at its own draw of the parameters, by the ``reset_parameters`` of the
-        layers, and y is standardised inside; or all start at the parameters of the module, which
-        was trained before, and in the units of y.
+        layers, and y is standardised inside; or all start at the parameters of the given module,
+        which was already trained, in the units of y.
     schedule : Schedule, optional
-        Default schedule: for numbers and counts four blocks that capture most, for classes four
-        blocks of n/4.
+        By default four blocks that capture the most variance for numbers and counts, and four
+        blocks of n/4 for classes.
 
     Examples
     --------
@@ -182,7 +182,7 @@ class TorchAlgorithm(ChunkAlgorithm):
 
     @property
     def traits(self) -> Traits:
-        """Draws start at random; rows are counted where the loss is affine in y."""
+        """Draws start at random; rows are counted if the loss is affine in y."""
         return Traits(
             counts="means" if self._loss.affine else False,
             randomised=True,
@@ -200,7 +200,7 @@ class TorchAlgorithm(ChunkAlgorithm):
         return loss_for(self.outcomes)
 
     def decisive_parts(self) -> dict[str, Any]:
-        """What decides the draws, for checkpoints: not the random parameters of a new module."""
+        """What determines the draws, for checkpoints: not the random parameters of a new module."""
         if self.start == "given":
             return vars(self)
         module = started_anew(self.stacked.module, seed=0)
@@ -210,7 +210,7 @@ class TorchAlgorithm(ChunkAlgorithm):
 
     @_single
     def prepare(self, data: Data, rng: Rng) -> tuple[Self, Data]:
-        """Look at the module, learn units of y, the number of passes and the noise."""
+        """Check the module; learn units of y, the number of passes and the noise."""
         outcomes, classes, y = self._learned(data)
         table = _as_numbers(data.table)
         stacked = StackedModule.of(self.stacked.module, table)
@@ -244,7 +244,7 @@ class TorchAlgorithm(ChunkAlgorithm):
             classes = seen if self.classes is None else self.classes
             if len(seen) < 2:
                 raise ValueError(
-                    f"y has one class alone, {seen.tolist()[0]!r}: there is nothing to learn."
+                    f"y has only one class, {seen.tolist()[0]!r}: there is nothing to learn."
                 )
             unknown = np.setdiff1d(seen, classes)
             if len(unknown):
@@ -289,13 +289,13 @@ class TorchAlgorithm(ChunkAlgorithm):
         return self._with(stopping=found, noise=noise)
 
     def _check_outputs(self, starts: Array, examples: Examples) -> None:
-        """Refuse a module that has no outputs at some rows."""
+        """Reject a module whose outputs are not finite at some rows."""
         outputs = self.stacked.outputs(starts[:1], examples.x[: self.n_rows])
         bad = np.flatnonzero(~np.isfinite(outputs).all(axis=(0, 2)))
         if len(bad):
             raise ValueError(
                 f"module returns NaN or infinity at {len(bad)} rows of X, the first of which is "
-                f"row {bad[0]}: check the row, or how the module is started."
+                f"row {bad[0]}: check the row, or the initial parameters."
             )
 
     def _starts(self, seeds: Seeds) -> Array:
@@ -324,7 +324,7 @@ class TorchAlgorithm(ChunkAlgorithm):
         assert self.stopping is not None
         return self.stopping.n_passes if self.n_passes is None else self.n_passes
 
-    # -- the three verbs ------------------------------------------------------------------------
+    # -- the three methods ----------------------------------------------------------------------
 
     @_single
     def fit(self, data: Sequence[Data], streams: Streams) -> NetworkModels:
@@ -385,14 +385,14 @@ class TorchAlgorithm(ChunkAlgorithm):
         ]
         return np.array(moved)
 
-    # -- what is kept, and predictions ----------------------------------------------------------
+    # -- final models, and predictions ----------------------------------------------------------
 
     def finish(self, models: NetworkModels) -> list[NetworkModel]:
         """Parameters and noise."""
         return finished(models)
 
     def reveal(self, model: NetworkModel) -> nn.Module:
-        """A module of its own, in eval mode, whose outputs are in the units of y."""
+        """A separate module, in eval mode, with outputs in the units of y."""
         module = self.stacked.with_parameters(model.parameters)
         units = partial(torch.tensor, dtype=self.stacked.dtype)
         if isinstance(self.outcomes, Numbers):
@@ -422,7 +422,7 @@ class TorchAlgorithm(ChunkAlgorithm):
         outputs = np.concatenate(found)[: len(models)]
         bad = ~np.isfinite(outputs).all(axis=(1, 2))
         if bad.any():
-            message = "predictions are not finite: look for inputs of extreme size."
+            message = "predictions are not finite: check X for extreme values."
             raise DrawsFailedError({int(k): ValueError(message) for k in np.flatnonzero(bad)})
         return outputs
 
@@ -442,7 +442,7 @@ class TorchAlgorithm(ChunkAlgorithm):
 
 
 class _InUnits(nn.Module):  # type: ignore[misc]
-    """A module whose outputs are moved to the units of y."""
+    """A module with outputs in the units of y."""
 
     def __init__(self, module: nn.Module, shift: Tensor, scale: Tensor) -> None:
         super().__init__()
@@ -455,7 +455,7 @@ class _InUnits(nn.Module):  # type: ignore[misc]
 
 
 def _seeds_of(streams: Streams) -> Seeds:
-    """Seeds of every draw and, in every row alike, of the chunk."""
+    """Seeds of every draw and of the chunk (the same in every row)."""
     own = [rng.integers(2**62) for rng in streams]
     return np.stack([own, np.repeat(streams.chunk.integers(2**62), len(own))], axis=1)
 
@@ -470,8 +470,8 @@ def _as_numbers(table: Table) -> Array:
         values = table.toarray() if sparse.issparse(table) else np.asarray(table)
     if values.dtype.kind not in "biuf":
         raise ValueError(
-            f"X must hold numbers for a PyTorch module, got type {values.dtype}: make numbers of "
-            "text and categories first."
+            f"X must have numbers for a PyTorch module, got type {values.dtype}: convert "
+            "text and categories to numbers first."
         )
     if values.dtype.kind == "f" and not np.isfinite(values).all():
         raise ValueError("X contains NaN or infinity: drop those rows or fill them in.")
@@ -503,7 +503,7 @@ def _warn_of_equal_starts(stacked: StackedModule) -> None:
     if alike:
         warn(
             f"all draws start at the same values of {', '.join(alike[:5])}, as no "
-            "reset_parameters of the module draws them: write one, or say start='given'.",
+            "reset_parameters of the module draws them: write one, or use start='given'.",
             UserWarning,
         )
 

@@ -1,7 +1,7 @@
 """Losses in PyTorch, functions of outputs that are convex in them; see `convex_losses.py`.
 
-Names and loss modules of PyTorch are taken for the outcomes that they belong to, so that labels,
-counts and noise can be imputed; any other loss needs a function that samples.
+Loss names and PyTorch loss modules determine the kind of outcomes, so that labels, counts and noise
+can be imputed; any other loss needs a function that samples.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ OUTCOMES: dict[str, type[Outcomes]] = {
 MODULES: dict[type[nn.Module], str] = {
     nn.MSELoss: "squared",
     nn.CrossEntropyLoss: "cross_entropy",
-    nn.NLLLoss: "cross_entropy",  # of log probabilities, whose softmax are the probabilities
+    nn.NLLLoss: "cross_entropy",  # log probabilities, whose softmax are the probabilities
     nn.BCEWithLogitsLoss: "cross_entropy",
     nn.PoissonNLLLoss: "poisson",
 }
@@ -101,7 +101,7 @@ def outcomes_for(
     sample: Callable[[Array, Rng], Array] | None,
     predicted: Callable[[Array], Array] | None,
 ) -> Outcomes:
-    """What y is, by the loss that the user gives; see `TorchAlgorithm`.
+    """The kind of y for the user's loss; see `TorchAlgorithm`.
 
     Examples
     --------
@@ -117,9 +117,7 @@ def outcomes_for(
             f"function loss(output, y), got {name!r}."
         )
     if sample is not None or predicted is not None:
-        raise ValueError(
-            f"sample and predicted are for a loss of your own: {loss!r} has both already."
-        )
+        raise ValueError(f"sample and predicted are for your own loss: {loss!r} already has both.")
     if isinstance(loss, nn.Module):
         _check_module(loss)
     return OUTCOMES[name]()
@@ -134,13 +132,13 @@ def _outcomes_of_user(loss: Any, sample: Any, predicted: Any) -> UserOutcomes:
     if sample is None:
         raise ValueError(
             f"loss={loss!r} needs sample=, a function sample(outputs, rng) that gives one outcome "
-            "per row: a loss alone does not say how outcomes vary."
+            "per row: a loss alone does not define how outcomes vary."
         )
     return UserOutcomes(loss, sample, predicted=predicted)
 
 
 def _check_module(loss: nn.Module) -> None:
-    """Refuse options under which the outputs are not those of the outcomes."""
+    """Reject options with which the outputs do not match the outcomes."""
     for name in ("weight", "pos_weight"):
         if getattr(loss, name, None) is not None:
             raise ValueError(
@@ -160,7 +158,7 @@ def _check_module(loss: nn.Module) -> None:
 
 
 def check_convex(outcomes: UserOutcomes, n_outputs: int, statistics: Array, rng: Rng) -> None:
-    """Refuse a loss of the user that does not work, or is seen not to be convex in the output."""
+    """Reject a user's loss that fails, or is found not to be convex in the output."""
     function = outcomes.function
 
     def of(derivative: Any) -> Callable[[Array, Array], Array]:

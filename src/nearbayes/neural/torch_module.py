@@ -27,14 +27,14 @@ from nearbayes.execution.executor import one_thread
 __all__ = ["StackedModule", "Working", "on_one_thread", "with_seed"]
 
 Array = NDArray[Any]
-ROWS_AT_ONCE = 256  # rows may be images, and layers have many times their size
+ROWS_AT_ONCE = 256  # rows may be images, and layers many times larger
 CLOSE = 1e-3  # relative to the largest output: more than rounding
 _generator = Lock()
 
 
 @contextmanager
 def with_seed(seed: int) -> Iterator[None]:
-    """PyTorch's only generator of modules, seeded; afterwards it is as it was.
+    """Context with a seed for PyTorch's only generator of modules, which is restored afterwards.
 
     It is global, so threads take turns.
     """
@@ -45,22 +45,22 @@ def with_seed(seed: int) -> Iterator[None]:
 
 @contextmanager
 def on_one_thread() -> Iterator[None]:
-    """One thread per program, because draws are divided among threads; and so sums are the same."""
-    torch.get_num_threads()  # PyTorch sets the number in a new thread when it is first asked
+    """One thread per program, because draws are divided among threads; this also fixes sums."""
+    torch.get_num_threads()  # PyTorch sets the number in a new thread at the first query
     with one_thread():
         yield
 
 
 @dataclass(frozen=True, eq=False)
 class StackedModule:
-    """A module, and what was found out about it. Its tensors are never changed.
+    """A module and its properties. Its tensors are never changed.
 
     Attributes
     ----------
     module : torch.nn.Module
     n_outputs : int
     one_by_one : bool
-        Whether draws are run one by one, as `vmap` cannot take the module.
+        Whether draws are run one by one, because `vmap` does not accept the module.
     random : bool
         Whether training draws random numbers (dropout).
     whole : bool
@@ -78,12 +78,12 @@ class StackedModule:
 
     @classmethod
     def of(cls, module: nn.Module, x: Array) -> StackedModule:
-        """Look at a module, and at what it does with some rows, and refuse what cannot work."""
+        """Check a module and its behaviour on some rows; reject modules that cannot work."""
         with with_seed(0):
             return _looked_at(cls(module), x)
 
     def check_layers(self) -> None:
-        """Refuse a module by what it is made of."""
+        """Reject modules with unsuitable layers."""
         _check_layers(self.module)
 
     @property
@@ -99,11 +99,11 @@ class StackedModule:
 
     @property
     def given(self) -> Array:
-        """The parameters of the module as the user gives it, shape (n_parameters,)."""
+        """The parameters of the user's module, shape (n_parameters,)."""
         return _flat(self.trainable.values())
 
     def starts(self, seeds: NDArray[np.int64]) -> Array:
-        """Where draws start, by the modules' own ``reset_parameters``: (n_draws, n_parameters)."""
+        """Start of every draw, by the module's ``reset_parameters``: (n_draws, n_parameters)."""
         return np.stack([self._start(int(seed)) for seed in seeds])
 
     def _start(self, seed: int) -> Array:
@@ -124,7 +124,7 @@ class StackedModule:
         return dict(zip(self.trainable, np.split(flat, np.cumsum(sizes)[:-1]), strict=True))
 
     def inputs(self, x: Array) -> Array:
-        """Rows in the type that the module takes; PyTorch wants arrays that may be written to."""
+        """Rows in the type of the module's inputs; PyTorch needs writable arrays."""
         kind = np.int64 if self.whole else _numpy_type(self.dtype)
         return np.require(x, kind, ["C", "W"])
 
@@ -148,7 +148,7 @@ class StackedModule:
         return np.concatenate(found, axis=1)
 
     def with_parameters(self, flat: Array) -> nn.Module:
-        """A module of its own, in eval mode, with these parameters."""
+        """A separate module, in eval mode, with these parameters."""
         fitted = copy.deepcopy(self.module).eval()
         parts = torch.tensor(flat).split([each.numel() for each in self.trainable.values()])
         trained = [each for each in fitted.parameters() if each.requires_grad]
@@ -172,7 +172,7 @@ class Working:
         module = stacked.module
         tensors = chain(module.parameters(), module.buffers())
         self.module = copy.deepcopy(module, {id(each): each for each in tensors})
-        # layers that the user keeps in eval mode, in a module in training mode, stay there
+        # layers that the user set to eval mode in a training module stay in eval mode
         if not training or not module.training:
             self.module.train(training)
         self.stacked = stacked
@@ -215,7 +215,7 @@ def _two_logits(outputs: Tensor) -> Tensor:
 
 
 def started_anew(module: nn.Module, seed: int) -> nn.Module:
-    """A copy of a module with parameters as its ``reset_parameters`` draw them."""
+    """A copy of a module with new parameters from its ``reset_parameters``."""
     fresh = copy.deepcopy(module)
     with with_seed(seed), torch.no_grad():
         fresh.apply(_reset)
@@ -223,7 +223,7 @@ def started_anew(module: nn.Module, seed: int) -> nn.Module:
 
 
 def _reset(module: nn.Module) -> None:
-    """Draw parameters anew; attention layers hide the name."""
+    """Draw new parameters; attention layers hide the name."""
     for name in ("reset_parameters", "_reset_parameters"):
         reset = getattr(module, name, None)
         if callable(reset):
@@ -239,11 +239,11 @@ def _numpy_type(dtype: torch.dtype) -> Any:
     return np.float64 if dtype == torch.float64 else np.float32
 
 
-# -- what a module must be -------------------------------------------------------------------------
+# -- requirements for modules ----------------------------------------------------------------------
 
 
 def _check_layers(module: nn.Module) -> None:
-    """Refuse modules by what they are made of."""
+    """Reject modules with unsuitable layers."""
     if not isinstance(module, nn.Module):
         raise TypeError(f"module must be a torch.nn.Module, got {module!r}.")
     for name, layer in module.named_modules():
@@ -273,7 +273,7 @@ def _check_layers(module: nn.Module) -> None:
 
 
 def _looked_at(stacked: StackedModule, x: Array) -> StackedModule:
-    """Run the module on two rows in every way in which it will be run."""
+    """Run the module on two rows in every way that is needed later."""
     stacked = _taking(stacked, x[:2])
     parameters = torch.tensor(np.stack([stacked.given] * 2), dtype=stacked.dtype)
     rows = torch.tensor(stacked.inputs(x[:2]))
@@ -286,7 +286,7 @@ def _looked_at(stacked: StackedModule, x: Array) -> StackedModule:
 
 
 def _taking(stacked: StackedModule, x: Array) -> StackedModule:
-    """The module with inputs of the type that it takes."""
+    """The module with the type of its inputs."""
     error: Exception | None = None
     for whole in (False, True) if x.dtype.kind in "iu" else (False,):
         tried = replace(stacked, whole=whole)
@@ -309,7 +309,7 @@ def _taking(stacked: StackedModule, x: Array) -> StackedModule:
 
 
 def _steady_outputs(run: Working, parameters: Tensor, rows: Tensor) -> Array:
-    """Outputs, if they depend on nothing but the row and the parameters."""
+    """Outputs, if they depend only on the row and the parameters."""
     before = torch.get_rng_state()
     outputs = np.asarray(run(parameters, rows))
     if not torch.equal(torch.get_rng_state(), before):
@@ -330,13 +330,13 @@ def _check_rows_alone(run: Working, parameters: Tensor, rows: Tensor, outputs: A
     apart = np.concatenate([np.asarray(run(parameters, row[None])) for row in rows], axis=1)
     if not _close(apart, outputs):
         raise ValueError(
-            "module must give every row an output of its own, but outputs change with the other "
+            "module must return an output for each row alone, but outputs change with the other "
             "rows of a minibatch: use LayerNorm or GroupNorm for norms over rows."
         )
 
 
 def _random_in_training(stacked: StackedModule, parameters: Tensor, rows: Tensor) -> bool:
-    """Whether training draws random numbers; refuse what it must not do."""
+    """Whether training draws random numbers; rejects modules with unsuitable training."""
     run = replace(stacked, module=copy.deepcopy(stacked.module)).working(training=True)
     before, buffers = torch.get_rng_state(), dict(copy.deepcopy(run.module).named_buffers())
     leaf = parameters.clone().requires_grad_()
@@ -361,11 +361,11 @@ def _random_in_training(stacked: StackedModule, parameters: Tensor, rows: Tensor
 
 
 def _vmap_agrees(stacked: StackedModule, parameters: Tensor, rows: Tensor, outputs: Array) -> bool:
-    """Whether `vmap` runs the module in both modes, without loops of its own, and rightly."""
+    """Whether `vmap` runs the module in both modes, without internal loops, and correctly."""
     leaf = parameters.clone().requires_grad_()
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("error")  # a loop inside is said by a warning
+            warnings.simplefilter("error")  # a warning reports an internal loop
             with torch.no_grad():
                 found = np.asarray(stacked.working(training=False)(parameters, rows))
             trained = stacked.working(training=True)(leaf, torch.stack([rows] * 2), own_rows=True)

@@ -1,7 +1,7 @@
 """Training in PyTorch: all draws of a chunk take their steps together.
 
-The same objective and the same steps as in `training.py`, where they are explained: AdamW for first
-fits, and a frozen preconditioner for refits. Draws are rows of one tensor of parameters, so that
+The objective and the steps are those of `training.py`, which explains them: AdamW for first fits,
+and a frozen preconditioner for refits. Draws are rows of one tensor of parameters, so that
 one backward pass gives the gradients of all.
 """
 
@@ -47,14 +47,14 @@ def trained(
     ----------
     module, loss, optimiser, batches, examples
     fits : Fits
-        Where training begins, or goes on.
+        State from which training starts or continues.
     seeds : array of shape (n_draws, 2)
         Seeds of the order of rows, and of dropout, which a chunk draws together.
     n_passes : int
     done : int
-        Passes that were done before.
+        Number of earlier passes.
     centre : array of shape (n_draws, n_parameters), optional
-        What decay pulls to; default 0.
+        Centre of the decay; default 0.
     divisor : array of shape (n_draws, n_parameters), optional
         Frozen preconditioner; without it, steps are Adam's.
     """
@@ -77,7 +77,7 @@ def trained(
 
 
 def _objective(loss: TorchLoss, output: Tensor, seen: Examples) -> Tensor:
-    """Mean loss of the rows seen, less the linear part of the Bregman divergence; sum of draws."""
+    """Mean loss of the rows minus the linear part of the Bregman divergence; sum of draws."""
     each = loss.value(output, seen.statistics) - (output * seen.shift).sum(-1)
     return ((seen.weight * each).sum(1) / seen.weight.sum(1)).sum()
 

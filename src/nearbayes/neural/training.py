@@ -6,13 +6,12 @@ One program trains first fits and refits. Its objective is the mean over the row
           + \frac{\lambda}{2 D} \|(\theta - \theta_{centre}) / S\|^2
 
 (eq. nn-objective, see `convex_losses.py`), where D is the number of rows, S the prior standard
-deviations and :math:`\lambda` the weight of an explicit regulariser, mostly 0. A *pass* sees as
+deviations and :math:`\lambda` the weight of an explicit regulariser, usually 0. A *pass* uses as
 many rows as there are real ones, in minibatches, in proportion to their counts.
 
-**The frozen preconditioner.** First fits are trained by AdamW. Refits keep the step sizes that Adam
-had learned by the end of the first fit, with fresh momentum: at the old parameters the gradient of
-a refit is small, and an optimiser that adapts anew would take it for full steps, which adds noise
-of its own to the draws.
+**The frozen preconditioner.** First fits are trained by AdamW. Refits keep the final step sizes of
+Adam in the first fit, with fresh momentum. At the old parameters the gradient of a refit is small;
+an optimiser that starts to adapt again would take full steps, which add noise to the draws.
 """
 
 from __future__ import annotations
@@ -54,12 +53,12 @@ def trained(
     ----------
     network, loss, optimiser, batches, examples
     fits : Fits
-        Where training begins, or goes on.
+        State from which training starts or continues.
     keys : array of shape (n_draws,)
         JAX random keys.
     n_passes : int
     centre : array of shape (n_draws, n_parameters), optional
-        What decay and regulariser pull to; default 0.
+        Centre of decay and regulariser; default 0.
     divisor : array of shape (n_draws, n_parameters), optional
         Frozen preconditioner; without it, steps are Adam's.
     """
@@ -139,7 +138,7 @@ def _one_trained(
 
 
 def _objective(network: Network, loss: Loss, parameters: Any, seen: Examples) -> Any:
-    """Mean loss of the rows seen, less the linear part of the Bregman divergence."""
+    """Mean loss of the rows minus the linear part of the Bregman divergence."""
     output = network.apply(parameters, seen.x[seen.rows])
     each = jax.vmap(loss.value)(output, seen.statistics) - jnp.sum(output * seen.shift, axis=1)
     return jnp.sum(seen.weight * each) / jnp.sum(seen.weight)
@@ -171,7 +170,7 @@ def _order(weight: Any, batches: Batches, key: Any) -> Any:
 
 
 def _batch(examples: Examples, chosen: Any) -> Examples:
-    """The rows of a minibatch, which count once each: weights decided which they are."""
+    """The rows of a minibatch, which count once each, because weights determined their choice."""
     return Examples(
         examples.x,
         examples.rows[chosen],
@@ -196,7 +195,7 @@ def _outputs(network: Network, parameters: Any, x: Any) -> Any:
 
 
 def starts_of(network: Network, keys: Any) -> Array:
-    """Where draws start, shape (n_draws, n_parameters)."""
+    """Start of every draw, shape (n_draws, n_parameters)."""
     with computing_in("float32"):
         return np.asarray(_starts(network, keys))
 

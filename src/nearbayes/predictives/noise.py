@@ -43,20 +43,20 @@ NoiseName = Literal[
 ]
 NAMES = get_args(NoiseName)
 POWERS = {"poisson": COUNTS, "gamma": GAMMA, "tweedie": 1.5}
-MOST_LEFT_OUT = 400  # rows, of which each is left out once where leverage is wanted
-SMALLEST_SHARE = 1e-3  # of a residual that a row of leverage 1 keeps
+MOST_LEFT_OUT = 400  # for fewer rows, each is left out once if leverage is needed
+SMALLEST_SHARE = 1e-3  # share of a residual that a row of leverage 1 keeps
 NOT_NORMAL = 0.001  # p-value below which "auto" treats residuals as not normal
 
 
 @dataclass(frozen=True)
 class Folds:
-    """From which rows noise is learned: folds are left out in turn, until there are enough rows.
+    """Rows from which noise is learned: folds are left out in turn, until there are enough rows.
 
     Attributes
     ----------
     n : int
     enough : int
-        Rows; the size and shape of the noise need no more, and large fits are slow.
+        Sufficient number of rows for the size and shape of the noise; large fits are slow.
     """
 
     n: int
@@ -65,7 +65,7 @@ class Folds:
 
 USUAL = Folds(
     10, 20_000
-)  # with 5, models see a fifth fewer rows than the fit, and err visibly more
+)  # with 5, models see a fifth fewer rows than the fit, and have clearly larger errors
 QUICK = Folds(5, 200)
 
 
@@ -144,7 +144,7 @@ class ResidualNoise:
         """Polya urn over residuals: those drawn become more likely."""
         drawn = np.bincount(_nearest(self.residuals, y - mean), minlength=len(self.weights))
         weights = self.weights + share * (drawn / drawn.sum() - self.weights)
-        # noise stays without a mean: the mean of imputed outcomes is the regressor's to learn
+        # noise keeps mean 0, because the regressor learns the mean of imputed outcomes
         return ResidualNoise(self.residuals - weights @ self.residuals, weights)
 
 
@@ -288,14 +288,14 @@ def _power(noise: str, fitting: EstimatorFit) -> float | None:
 
 
 def linear_residuals(fitting: EstimatorFit, data: Data, rng: Rng) -> Array:
-    r"""Residuals of a linear smoother, of the size that makes its posterior the exact one.
+    r"""Residuals of a linear smoother, scaled so that its posterior is the exact one.
 
-    Out-of-fold residuals :math:`r_i` hold the error of the fit, which is large at rows of high
+    Out-of-fold residuals :math:`r_i` contain the error of the fit, which is large at rows of high
     leverage :math:`h_i`; the residuals of the fit, :math:`e_i = (1 - h_i) r_i`, are too small. With
     p the sum of the leverages, the posterior mean of the noise variance under the usual flat prior
     is :math:`\sum e_i^2 / (n - p - 2)`. Outcomes are imputed around a point estimate, not from the
-    posterior predictive with its :math:`1 + h_i`, which costs the path p/(2n) of its variance and
-    is made up for here. So
+    posterior predictive with its :math:`1 + h_i`, which reduces the variance of the path by
+    p/(2n); this is corrected here. So
 
     .. math:: \hat\sigma^2 = \frac{\sum_i e_i^2}{n - p - 2} \left(1 + \frac{p}{2n}\right),
 
@@ -321,12 +321,12 @@ def linear_residuals(fitting: EstimatorFit, data: Data, rng: Rng) -> Array:
 
 
 def _as_column(data: Data) -> Array:
-    """Counts in a shape that multiplies outcomes."""
+    """Counts in a shape that broadcasts to outcomes."""
     return data.counts.reshape(-1, *(1 for _ in data.y.shape[1:]))
 
 
 def out_of_fold(fitting: EstimatorFit, data: Data, rng: Rng, n_folds: int = USUAL.n) -> Array:
-    """Predict every real row by a model that was not fitted to it, shape of ``data.y``."""
+    """Predict every real row by a model that was not fitted to it; the shape of ``data.y``."""
     return _left_out(fitting, data, rng, Folds(n_folds, len(data.y)))[1]
 
 

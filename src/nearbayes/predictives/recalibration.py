@@ -1,14 +1,14 @@
-r"""Recalibration: labels are imputed from what the data say, not from an over-confident fit.
+r"""Recalibration: corrects the probabilities from which labels are imputed.
 
-A flexible classifier is surer at the rows it was fitted to than it has reason to be, and one with
-class weights says other probabilities than it sees. Labels imputed from such probabilities repeat
-the error at every refit. So they are imputed from
+A flexible classifier is overconfident at the rows it was fitted to, and one with class weights
+predicts other frequencies than those in the data. Labels imputed from such probabilities repeat the
+error at every refit. So they are imputed from
 
 .. math:: \mathrm{softmax}(a \log \tilde p + b), \quad \tilde p = \frac{n p + 1/2}{n + K/2},
 
-where the slope a is the maximum likelihood one for out-of-fold predictions, and the shifts b make
-the mean of imputed probabilities over the real rows the frequencies of the classes. This is to
-classes what noise from out-of-fold residuals is to numbers (`noise.py`).
+where the slope a is the maximum likelihood estimate for out-of-fold predictions, and the shifts b
+make the mean of imputed probabilities over the real rows the frequencies of the classes. This is
+for classes what noise from out-of-fold residuals is for numbers (`noise.py`).
 """
 
 from __future__ import annotations
@@ -32,8 +32,8 @@ __all__ = ["ENOUGH_ROWS", "Recalibration", "learn_recalibration"]
 Array = NDArray[np.float64]
 Rng = np.random.Generator
 N_FOLDS = 5
-ENOUGH_ROWS = 2_000  # out of fold: a slope and shifts need no more, and large fits are slow
-PULL = 1.0  # rows that the identity is worth, against few or separable rows
+ENOUGH_ROWS = 2_000  # rows out of fold: a slope and shifts need no more, and large fits are slow
+PULL = 1.0  # weight of the identity in rows, against few or separable rows
 MOST_ROUNDS, CLOSE = 200, 1e-6
 SMALLEST = 1e-12
 
@@ -45,12 +45,12 @@ class Recalibration:
     Attributes
     ----------
     slope : float
-        Below 1 for a fit that is too sure of itself.
+        Below 1 for an overconfident fit.
     shift : array of shape (n_classes,)
     n : float
         Real rows: probabilities are kept half a row away from 0.
     foreseen : array of shape (n_classes,), optional
-        Mean probability of each class out of fold, over its frequency.
+        Mean probability of each class out of fold, divided by its frequency.
 
     Examples
     --------
@@ -91,9 +91,9 @@ def learn_recalibration(
     rng : numpy.random.Generator
     with_slope : bool
         Whether to learn the slope; 1 otherwise, for linear models and for models with class
-        weights, of which shifts undo most.
+        weights, which shifts mostly correct.
     enough : int
-        Rows out of fold that are enough.
+        Sufficient number of rows out of fold.
     """
     slope, foreseen = 1.0, None
     if with_slope:
@@ -142,7 +142,7 @@ def _out_of_fold_logs(
 
 
 def _most_likely_slope(logs: Array, y: NDArray[np.intp], weights: Array) -> float:
-    """Maximum likelihood of slope and shifts; a ridge on both pulls to the identity."""
+    """Maximum likelihood of slope and shifts; a ridge penalty pulls both to the identity."""
     n_classes = logs.shape[1]
     one_hot = np.eye(n_classes)[y]
 

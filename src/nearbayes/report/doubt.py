@@ -190,8 +190,11 @@ def _there(predicted: Array, where: dict[str, Any] | None) -> int | None:
     """How many predictions a warning is about, if it is about predictions."""
     if where is None or where["of"] != PREDICTION or where["side"] == "":
         return None
-    side = predicted > where["end"] if where["side"] == "above" else predicted < where["end"]
-    return int(side.sum())
+    if where["side"] == "between":
+        inside = (predicted >= where["end"]) & (predicted < where["to"])
+    else:
+        inside = predicted > where["end"] if where["side"] == "above" else predicted < where["end"]
+    return int(inside.sum())
 
 
 def _uneven(predicted: Array, inside: NDArray[np.bool_]) -> dict[str, Any] | None:

@@ -1,1 +1,1 @@
-"""Tables of inputs, whatever their kind."""
+"""Tables of inputs, of any kind."""

@@ -1,7 +1,7 @@
 """Row prints: hashes of the rows of a fit, by which a report recognises them.
 
-Scores at rows that a model was fitted to are too good. A hash of each row and its outcome is
-enough to notice, and goes into a saved model, which has no rows.
+Scores on rows that a model was fitted to are too good. A hash of each row and its outcome is enough
+to detect such rows, and can be saved with a model, which has no rows.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ __all__ = ["RowPrints"]
 Hashes = NDArray[np.uint64]
 
 MOST_KEPT = 1 << 14  # the smallest hashes: as good as a random sample of the rows
-TOO_ALIKE = 0.9  # with so many equal rows, rows that match say nothing
-PIECE = 50_000  # rows that are hashed at a time
+TOO_ALIKE = 0.9  # with so many equal rows, matches have no meaning
+PIECE = 50_000  # rows hashed at a time
 CLEAR = 1e-3  # p value of matches by chance
 ODD = np.uint64(0x9E3779B97F4A7C15)
 
@@ -38,7 +38,7 @@ class RowPrints:
     kept : array of uint64, shape (n_kept,)
         Sorted; all of them for up to 16,384 rows.
     alike : float
-        Share of the rows that have an equal among the others: so often a new row would match one by
+        Share of the rows that equal another row: the probability that a new row matches one by
         chance.
 
     Examples
@@ -64,15 +64,15 @@ class RowPrints:
     def share_of(self, X: Any, y: Any) -> float | None:
         """Estimate which share of these rows was in the fit.
 
-        Equal rows are expected where columns have few values, and are taken off.
+        Equal rows are expected if columns have few values, and are subtracted.
 
         Returns
         -------
         float or None
-            0.0 if no more rows match than chance explains; None if rows are too alike to tell.
+            0.0 if no more rows match than chance explains; None if too many rows are equal.
         """
         hashes = hashed(X, y)
-        if len(self.kept) == MOST_KEPT:  # of other rows it is not known whether they were there
+        if len(self.kept) == MOST_KEPT:  # other rows may or may not be in the fit
             hashes = hashes[hashes <= self.kept[-1]]
         if not len(hashes) or self.alike > TOO_ALIKE:
             return None
@@ -103,10 +103,10 @@ def _inputs(table: Table) -> Hashes:
     if is_frame(table):
         frame = nw.from_native(table, eager_only=True)
         columns = [frame.get_column(name).to_numpy() for name in frame.columns]
-    elif len(table) > PIECE:  # in the order in which rows are in memory, or in a file
+    elif len(table) > PIECE:  # in the order of rows in memory, or in a file
         places = range(0, len(table), PIECE)
         return np.concatenate([_inputs(table[place : place + PIECE]) for place in places])
-    else:  # images and texts, too
+    else:  # also images and texts
         columns = list(table.reshape(len(table), -1).T)
     for place, values in enumerate(columns):
         codes = _codes(np.asarray(values))
@@ -136,8 +136,8 @@ def _codes(values: NDArray[Any]) -> Hashes:
 
 
 def _text(item: Any) -> Any:
-    """Anything but a number as text; missing values are alike."""
-    # pandas.NA and NaT are equal to nothing, not even to themselves
+    """Anything except numbers as text; all missing values are equal."""
+    # pandas.NA and NaT do not equal anything, not even themselves
     return np.nan if item is None or type(item).__name__ in ("NAType", "NaTType") else str(item)
 
 

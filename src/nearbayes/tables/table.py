@@ -1,7 +1,7 @@
-"""Tables of inputs: the few things the engine does to them, whatever their kind.
+"""Tables of inputs: the few operations of the engine on them, for any kind of table.
 
 A table is a 2-D NumPy array, a SciPy sparse matrix, or a pandas or polars data frame. It is never
-converted: a frame that comes in reaches the user's estimator as the same kind of frame.
+converted: the user's estimator gets the same kind of frame that the user passed.
 """
 
 from __future__ import annotations
@@ -40,10 +40,10 @@ Table = Any
 
 
 def as_table(x: Any) -> Table:
-    """Leave arrays, sparse matrices and frames as they are; make an array of anything else.
+    """Return arrays, sparse matrices and frames unchanged; convert anything else to an array.
 
-    Rows that are no numbers and no texts, such as dictionaries or sequences of several lengths, are
-    the items of an array of objects.
+    Rows that are neither numbers nor texts, such as dictionaries or sequences of different lengths,
+    are the items of an array of objects.
 
     Examples
     --------
@@ -53,27 +53,27 @@ def as_table(x: Any) -> Table:
     (2,)
     """
     if sparse.issparse(x):
-        return x.tocsr()  # the only sparse format whose rows can be taken
+        return x.tocsr()  # the only sparse format with access to rows
     return x if isinstance(x, np.ndarray) or is_frame(x) else _array_of(x)
 
 
 def _array_of(x: Any) -> NDArray[Any]:
     try:
         return np.asarray(x)
-    except ValueError:  # sequences of several lengths
+    except ValueError:  # sequences of different lengths
         items = np.empty(len(x), dtype=object)
         items[:] = list(x)
         return items
 
 
 def is_frame(x: Any) -> bool:
-    """Tell whether `x` is a data frame of a library that narwhals knows."""
-    # narwhals asks all its libraries, a tenth of a millisecond: too long for every block of rows
+    """Whether `x` is a data frame of a library that narwhals supports."""
+    # narwhals checks all its libraries in a tenth of a millisecond: too long for every block
     return not isinstance(x, np.ndarray) and nw.dependencies.is_into_dataframe(x)
 
 
 def is_mapped(table: Table) -> bool:
-    """Tell whether a table is mapped from a file, so that it may be larger than memory.
+    """Whether a table is mapped from a file, so that it may be larger than memory.
 
     Examples
     --------
@@ -84,7 +84,7 @@ def is_mapped(table: Table) -> bool:
 
 
 def categories(table: Table) -> dict[str, set[Any]]:
-    """What each categorical column of a frame may hold, by its name.
+    """Possible values of each categorical column of a frame, by name.
 
     Examples
     --------
@@ -107,7 +107,7 @@ def unseen_categories(table: Table, known: Mapping[str, set[Any]]) -> dict[str, 
     """Values of categorical columns that are not among the known ones, by column."""
     unseen = {}
     for name, possible in categories(table).items():
-        if name in known and not possible <= known[name]:  # may hold others, but does it?
+        if name in known and not possible <= known[name]:  # may contain others, but does it?
             column = nw.from_native(table, eager_only=True)[name]
             values = set(column.drop_nulls().unique().to_list()) - known[name]
             if values:
@@ -116,7 +116,7 @@ def unseen_categories(table: Table, known: Mapping[str, set[Any]]) -> dict[str, 
 
 
 def check_categories(table: Table, known: Mapping[str, set[Any]]) -> None:
-    """Refuse values of categorical columns that are not among the known ones."""
+    """Reject values of categorical columns that are not among the known ones."""
     for name, values in unseen_categories(table, known).items():
         raise ValueError(
             f"X has categories in column {name!r} that were not in training: {values[:5]}: "
@@ -125,7 +125,7 @@ def check_categories(table: Table, known: Mapping[str, set[Any]]) -> None:
 
 
 def n_rows(table: Table) -> int:
-    """Count rows; a scalar has none."""
+    """Number of rows; 0 for a scalar."""
     shape: tuple[int, ...] = table.shape
     return shape[0] if shape else 0
 
@@ -136,7 +136,7 @@ def take(table: Table, index: NDArray[np.intp]) -> Table:
 
 
 def stack(tables: Sequence[Table]) -> Table:
-    """Put tables of one kind below each other."""
+    """Stack tables of one kind vertically."""
     first = tables[0]
     if sparse.issparse(first):
         return sparse.vstack(tables, format="csr")
@@ -146,13 +146,13 @@ def stack(tables: Sequence[Table]) -> Table:
 
 
 def numeric_values(table: Table, purpose: str) -> NDArray[np.float64]:
-    """Give the table as floats, or say which column is not a number.
+    """Return the table as floats, or raise an error that names a non-numeric column.
 
     Parameters
     ----------
     table : array or frame of shape (n_rows, n_columns)
     purpose : str
-        Who asks, for the error message.
+        Name of the caller, for the error message.
     """
     if sparse.issparse(table):
         raise TypeError(f"{purpose} needs a dense table, got a sparse matrix: use inputs.Urn().")
@@ -162,19 +162,19 @@ def numeric_values(table: Table, purpose: str) -> NDArray[np.float64]:
             if not dtype.is_numeric():
                 raise TypeError(
                     f"{purpose} needs numeric columns, but column {name!r} has type {dtype}: "
-                    "use inputs.Urn(), which takes rows of any type."
+                    "use inputs.Urn(), which accepts rows of any type."
                 )
         return np.asarray(frame.to_numpy(), dtype=np.float64)
     if not (np.issubdtype(table.dtype, np.number)):
         raise TypeError(
             f"{purpose} needs numeric columns, but the array has type {table.dtype}: "
-            "use inputs.Urn(), which takes rows of any type."
+            "use inputs.Urn(), which accepts rows of any type."
         )
     return np.asarray(table, dtype=np.float64)
 
 
 def same_kind(a: Table, b: Table) -> bool:
-    """Tell whether two tables have the same kind, columns and column types, but for their rows."""
+    """Whether two tables have the same kind, columns and column types; rows may differ."""
     if type(a) is not type(b) or a.shape[1:] != b.shape[1:]:
         return False
     if not is_frame(a):
@@ -183,7 +183,7 @@ def same_kind(a: Table, b: Table) -> bool:
 
 
 def same_rows(a: Table, b: Table) -> bool:
-    """Tell whether two tables hold the same rows in the same order; missing values are equal.
+    """Whether two tables have the same rows in the same order; missing values are equal.
 
     Examples
     --------
@@ -199,19 +199,19 @@ def same_rows(a: Table, b: Table) -> bool:
     if sparse.issparse(a):
         return bool((a != b).nnz == 0)
     if is_frame(a):
-        # where rows come from does not matter, only what is in them
+        # only the values of rows matter
         plain = [
             table.reset_index(drop=True) if hasattr(table, "iloc") else table for table in (a, b)
         ]
         return bool(plain[0].equals(plain[1]))
-    if a.dtype.kind == "O":  # rows may be arrays, which have no single answer to ==
+    if a.dtype.kind == "O":  # rows may be arrays, for which == has no single answer
         return TablePrint.of(a).digest == TablePrint.of(b).digest
     return bool(((a == b) | ((a != a) & (b != b))).all())
 
 
 @dataclass(frozen=True)
 class TablePrint:
-    """What is left of a table where its rows are only to be recognised: a hash, and words.
+    """Replaces a table whose rows only need to be recognised: a hash, and a description.
 
     Examples
     --------
@@ -226,7 +226,7 @@ class TablePrint:
 
     @classmethod
     def of(cls, table: Table) -> TablePrint:
-        """Hash the values of a table; missing values are alike, and so are 0 and -0."""
+        """Hash the values of a table; all missing values are equal, and so are 0 and -0."""
         digest = hashlib.sha256()
         if sparse.issparse(table):
             plain = sparse.csr_array(table, copy=True)
@@ -262,7 +262,7 @@ def _bytes_of(values: NDArray[Any]) -> bytes:
 
 
 def _hashable_item(item: Any) -> Any:
-    """An item whose `repr` tells it from others; missing ones are alike."""
+    """An item with a unique `repr`; all missing ones are equal."""
     if isinstance(item, np.ndarray):
         return _bytes_of(item)
     if isinstance(item, list | tuple | dict):
@@ -271,7 +271,7 @@ def _hashable_item(item: Any) -> Any:
 
 
 def describe(table: Table | TablePrint) -> str:
-    """Say what a table is, for error messages."""
+    """Describe a table, for error messages."""
     if isinstance(table, TablePrint):
         return table.words
     names = f", columns {list(table.columns)}" if is_frame(table) else ""
@@ -292,7 +292,7 @@ def like(table: Table, values: NDArray[np.float64]) -> Table:
     )
     whole = [_whole(name, dtype) for name, dtype in frame.schema.items() if dtype.is_integer()]
     rounded = nw.to_native(floats.with_columns(*whole) if whole else floats)
-    if hasattr(table, "astype"):  # pandas has types that narwhals does not tell apart
+    if hasattr(table, "astype"):  # pandas has types that narwhals does not distinguish
         return rounded.astype(dict(zip(table.columns, table.dtypes, strict=True)))
     return nw.to_native(
         nw.from_native(rounded).select(
@@ -317,5 +317,5 @@ def _as_dtype(values: NDArray[np.float64], dtype: np.dtype[Any]) -> NDArray[Any]
 def _integer_range(dtype: Any) -> tuple[float, float]:
     limits = np.iinfo(dtype)
     high = float(limits.max)
-    # the largest 64-bit integers have no float of their own, only one just above
+    # the largest 64-bit integers are not floats; the next float is just above them
     return float(limits.min), high if int(high) <= limits.max else float(np.nextafter(high, 0.0))
