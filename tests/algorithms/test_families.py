@@ -5,6 +5,7 @@ import nearbayes as nb
 from nearbayes import families
 from nearbayes.core.data import Blocks, Data, Repeated, Rows
 from nearbayes.core.seeds import Seeds
+from nearbayes.draws.functional import Functional
 
 COVARIANCE = np.array([[2.0, 0.6], [0.6, 1.0]])
 FAMILIES = {
@@ -123,6 +124,23 @@ def test_conjugate_posterior_of_mean_and_variance(seed):
     assert (np.abs(draws.mean(axis=0) - expected) < 4 * error).all()
 
 
+def test_mean_and_variance_far_from_0_are_as_at_0_or_refused():
+    family, z = families.GaussianMeanVariance(), np.random.default_rng(0).normal(size=100)
+    algorithm, run = nb.SequentialMLE(family), {"n_draws": 2_000, "random_state": 0}
+
+    def sds(shift):
+        found = nb.martingale_posterior(algorithm, z + shift, **run)
+        return np.std(algorithm.parameters(found.models), axis=0)
+
+    np.testing.assert_allclose(sds(0.9e6), sds(0), rtol=2e-3)  # the same random numbers
+    for shift in (1e7, 1e8, -1.7e9):
+        with pytest.raises(ValueError, match=r"standard deviation of \S+: subtract a constant"):
+            sds(shift)
+    with pytest.raises(ValueError, match=r"sizes up to 1e\+150"):
+        sds(1e200)
+    assert family.statistics(np.full(3, 0.1)).shape == (3, 2)  # a resample of one value
+
+
 @pytest.mark.parametrize("value", [0, 1])
 def test_a_coin_that_never_lands_on_one_side(value):
     """As with an unseen category or a count of zero: the vanishing prior gives a point."""
@@ -159,6 +177,10 @@ BAD = {
     "columns": (families.Poisson(), [[1, 2]], "data must be one column of numbers, got 2 columns"),
     "moments": (families.GaussianMeanVariance(), [[1, 2]], "must be one column of numbers"),
     "wide": (families.Gaussian([1, 1]), [1.0], "must have 2 columns, the size of the cov"),
+    "words": (families.Bernoulli(), ["yes", "no"], "data must be numbers for this family, got dty"),
+    "digits": (families.Poisson(), ["1", "2"], "data must be numbers for this family, got dtype"),
+    "objects": (families.Gamma(2.0), np.array([1, {}]), "must be numbers for this .* dtype object"),
+    "cube": (families.Gaussian([1, 1]), np.ones((3, 2, 2)), r"or \(n, d\), got shape \(3, 2, 2\)"),
 }
 
 
@@ -175,12 +197,71 @@ def test_data_outside_the_family(name):
         ([[1.0, 0.5], [0.2, 1.0]], r"covariance must be symmetric, got shape \(2, 2\)"),
         (np.ones((2, 3)), r"covariance must be symmetric, got shape \(2, 3\)"),
         (-1.0, "covariance must be positive definite"),
+        ("x", "covariance must be a variance, .* of numbers, got 'x'"),
+        ([], r"covariance must be a variance, .* of numbers, got \[\]"),
+        (np.ones((2, 2, 2)), "covariance must be a variance, variances of shape"),
+        (np.nan, "covariance must be finite, got NaN"),
+        ([1.0, np.inf], "covariance must be finite, got NaN or infinity"),
         ([[1.0, 2.0], [2.0, 1.0]], "covariance must be positive definite"),
     ],
 )
 def test_bad_covariance(covariance, message):
     with pytest.raises(ValueError, match=message):
         families.Gaussian(covariance)
+
+
+@pytest.mark.parametrize(
+    ("make", "match"),
+    [
+        (lambda: nb.SequentialMLE("poisson"), r"such as families.Poisson\(\), got 'poisson'"),
+        (lambda: nb.SequentialMLE(families.Poisson), r"got the class Poisson: call it, Poisson\("),
+        (lambda: nb.SequentialMLE(families.Exponential), "must be one of nearbayes.families"),
+        (lambda: families.Categorical(0), "n_categories must be a whole number, 1 or more, got 0"),
+        (lambda: families.Categorical(2.5), "n_categories must be a whole number, .* got 2.5"),
+        (lambda: families.Gamma(np.inf), "shape must be a positive, finite number, got inf"),
+        (lambda: families.Gamma("a"), "shape must be a positive, finite number, got 'a'"),
+    ],
+)
+def test_bad_families(make, match):
+    with pytest.raises((TypeError, ValueError), match=match):
+        make()
+
+
+def test_inputs_are_refused_not_ignored():
+    with pytest.raises(ValueError, match="takes observations z alone, got X and y: give z"):
+        nb.martingale_posterior(nb.SequentialMLE(families.Poisson()), (np.ones((5, 1)), [1] * 5))
+
+
+@pytest.mark.parametrize(
+    ("family", "z", "link", "high"),
+    [
+        (families.Bernoulli(), [1, 0, 0, 0, 0], "logit", 1.0),
+        (families.Poisson(), [1, 0, 0, 0, 0], "log", np.inf),
+        (families.Exponential(), [0.1, 2.0, 0.2], "log", np.inf),
+    ],
+)
+def test_intervals_on_the_scale_of_a_link_stay_in_the_range_of_the_parameter(family, z, link, high):
+    run = {"n_draws": 50, "random_state": 0}
+    posterior = nb.martingale_posterior(nb.SequentialMLE(family), np.array(z), **run)
+    assert posterior.inflation > 1
+    found = posterior.apply(lambda theta: theta, link=link)
+    for values in (found.interval(0.99), found.adjusted(), found.band(0.9, wasserstein=0.1)):
+        assert ((values >= 0) & (values <= high)).all()
+
+
+@pytest.mark.parametrize("unit", [1.0, 1e-3, 1e-20])
+def test_intervals_on_the_log_scale_have_the_unit_of_the_quantity(unit):
+    """Small quantities were raised to half an observation."""
+    z = np.random.default_rng(0).exponential(1.0, 50)
+    run = {"n_draws": 50, "random_state": 0}
+    posterior = nb.martingale_posterior(nb.SequentialMLE(families.Exponential()), z, **run)
+    scaled = posterior.apply(lambda theta: unit * theta[0], link="log")
+    whole = Functional(posterior.models[:, 0], posterior.inflation, "log")
+    assert posterior.inflation > 1
+    np.testing.assert_allclose(scaled.interval([0.5, 0.99]), unit * whole.interval([0.5, 0.99]))
+    np.testing.assert_allclose(scaled.std, unit * whole.std)
+    some = posterior.apply(lambda theta: unit * max(theta[0] - whole.mean, 0.0), link="log")
+    assert (some.adjusted() < unit * whole.mean).all()
 
 
 def test_gaussian_knows_independent_coordinates():

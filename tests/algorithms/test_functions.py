@@ -75,11 +75,30 @@ def test_posterior_without_predict_says_what_to_do():
         posterior.predict(X)
 
 
+def test_draws_of_functions_cannot_be_saved_but_their_values_can(tmp_path):
+    algorithm = nb.algorithm(lambda z: float(np.mean(z)), lambda m, size, rng: [m] * size)
+    posterior = nb.martingale_posterior(algorithm, Y, n_draws=3, random_state=0)
+    with pytest.raises(TypeError, match=r"np.save\(path, posterior.apply\(function\).values\)"):
+        posterior.save(tmp_path / "p.nearbayes")
+    np.save(tmp_path / "p.npy", posterior.apply(float).values)
+    assert np.load(tmp_path / "p.npy").tolist() == list(posterior.draws)
+
+
 @pytest.mark.parametrize("name", ["fit", "sample"])
 def test_functions_must_be_functions(name):
     functions = {"fit": np.mean, "sample": around, name: 3}
     with pytest.raises(TypeError, match=f"{name} must be a function, got 3"):
         nb.algorithm(**functions)
+
+
+@pytest.mark.parametrize("name", ["randomised", "fully_bayesian"])
+def test_flags_of_random_fits(name):
+    with pytest.raises(TypeError, match=f"{name} must be True or False, got 'yes'"):
+        nb.algorithm(np.mean, around, **{name: "yes"})
+    with pytest.raises(TypeError, match=f"fit must take the keyword rng with {name}=True"):
+        nb.algorithm(lambda z: 0.0, around, **{name: True})
+    for fit in (lambda z, *, rng: 0.0, lambda z, **options: 0.0):
+        assert nb.algorithm(fit, around, **{name: True}).randomised
 
 
 def test_predict_must_be_a_function():

@@ -5,6 +5,7 @@ import pytest
 
 import nearbayes as nb
 from nearbayes.algorithms.linear_gaussian import increment_sd
+from nearbayes.core.data import Data
 
 RNG = np.random.default_rng(2)
 
@@ -122,10 +123,79 @@ def test_saved_draws_come_back(name, tmp_path):
     assert (loaded.algorithm.alpha, loaded.algorithm.finish_after) == (-0.5, 30)
 
 
+UNSEEN = {
+    "diagonal": np.array([1.0, 0.1, 0.0, 0.0]),
+    "matrix": np.diag([1.0, 0.1, 0.0, 0.0])[:2] @ np.linalg.qr(RNG.normal(size=(4, 4)))[0],
+    "tiny": np.array([1.0, 0.1, 1e-200, 1e-101]),
+}
+
+
+@pytest.mark.parametrize("name", UNSEEN)
+def test_distances_of_parameters_count_directions_that_are_not_seen(name):
+    n, seen = 20, np.array([1.0, 0.1])
+    exact, path = (n * seen**2 + 1) ** -0.5, increment_sd(seen, n, np.inf)
+    free, stopped = (nb.LinearGaussian(UNSEEN[name], 0.0, finish) for finish in (1.0, None))
+    assert free.radius(n) ** 2 == pytest.approx(np.sum(exact**2) + 2)
+    assert free.wasserstein(n) ** 2 == pytest.approx(np.sum((path - exact) ** 2))
+    assert stopped.wasserstein(n) ** 2 == pytest.approx(np.sum((path - exact) ** 2) + 2)
+    short = np.sum((increment_sd(seen, n, 60) - exact) ** 2) + 2
+    assert free.wasserstein(n, total=60) ** 2 == pytest.approx(short)
+    prediction = nb.LinearGaussian(UNSEEN[name], 1.0)
+    assert prediction.radius(n) ** 2 == pytest.approx(np.sum(seen**2 * exact**2))
+    with pytest.raises(ValueError, match=r"does not see 2 of its directions, got -0\.5"):
+        nb.LinearGaussian(UNSEEN[name], -0.5).radius(n)
+
+
+def test_the_radius_of_parameters_is_that_of_exact_draws():
+    problem, z = nb.LinearGaussian(RNG.normal(size=(3, 5)), alpha=0.0), RNG.normal(size=(9, 3))
+    assert problem.radius(9) ** 2 == pytest.approx(np.sum(problem.exact_posterior(z).sd ** 2))
+
+
+@pytest.mark.parametrize(
+    ("ask", "match"),
+    [
+        (lambda p: p.radius(0), "n must be a positive, finite number of rows, got 0"),
+        (lambda p: p.radius("a"), "n must be a positive, finite number of rows, got 'a'"),
+        (lambda p: p.wasserstein(np.nan), "n must be a positive, finite"),
+        (lambda p: p.wasserstein(20, 10), r"total must be .* rows, 20 \(n\) or more, got 10"),
+        (lambda p: p.wasserstein(20, np.nan), "total must be a positive, finite"),
+        (lambda p: nb.LinearGaussian([1e-90, 1.0], -9.0).radius(9), "alpha must leave singular"),
+    ],
+)
+def test_bad_rows_and_norms(ask, match):
+    with pytest.raises(ValueError, match=match):
+        ask(nb.LinearGaussian.decaying(5, 1.0))
+
+
+@pytest.mark.parametrize("size", [1e-200, 1e200, 1e-320])
+def test_entries_without_squares_are_refused(size):
+    with pytest.raises(ValueError, match=r"largest entry between 1e-100 and 1e\+100, got"):
+        nb.LinearGaussian(size * np.eye(2))
+
+
 @pytest.mark.parametrize("A", [np.zeros((2, 2, 2)), np.zeros(3), np.array([["a"]])])
 def test_bad_operators(A):
     with pytest.raises(ValueError, match="A must be"):
         nb.LinearGaussian(A)
+
+
+def test_the_exact_posterior_of_weighted_rows_and_of_one():
+    problem, z = nb.LinearGaussian(RNG.normal(size=(3, 2))), RNG.normal(size=(4, 3))
+    weight = np.array([2, 1, 3, 1])
+    weighted = problem.exact_posterior(Data.of(z, None, weight))
+    repeated = problem.exact_posterior(np.repeat(z, weight, axis=0))
+    for name in ("mean", "sd"):
+        np.testing.assert_allclose(getattr(weighted, name), getattr(repeated, name))
+    one = problem.exact_posterior(z[:1])
+    precision = problem.A.T @ problem.A + np.eye(2)
+    np.testing.assert_allclose(one.mean, np.linalg.solve(precision, problem.A.T @ z[0]))
+    for bad, match in (
+        (z[:0], "must have shape"),
+        (z * np.nan, "finite"),
+        ([["a"] * 3], "numbers"),
+    ):
+        with pytest.raises(ValueError, match=f"observations .*{match}"):
+            problem.exact_posterior(bad)
 
 
 def test_observations_of_another_shape():

@@ -25,6 +25,7 @@ from scipy import stats
 
 from nearbayes.core.data import Blocks, Data, Repeated, Rows
 from nearbayes.core.protocols import ChunkAlgorithm, Rng, Traits
+from nearbayes.core.schedule import is_number, is_whole
 from nearbayes.core.seeds import Streams
 
 __all__ = [
@@ -41,6 +42,9 @@ __all__ = [
 
 Array = NDArray[np.float64]
 NUMBERS_AT_ONCE, SMALLEST_CHUNK, LARGEST_CHUNK = 50_000, 16, 5_000
+NEEDED = ("n_statistics", "statistics", "sample_innovation", "parameters")  # of a family
+LEAST_SPREAD = 1e-6  # of the mean: rounding of a mean square then is some 1e-4 of the variance
+LARGEST = 1e150  # of data whose squares are taken
 
 
 class Family(Protocol):
@@ -79,6 +83,11 @@ class SequentialMLE(ChunkAlgorithm):
     This is natural gradient ascent with step size 1/j. Posterior draws are mean parameters;
     `parameters` converts them to the usual ones.
 
+    Draws are in the range of the parameter, such as 0 to 1. Where they are spread for what the
+    schedule leaves out, say on which scale, so that intervals stay there, too:
+    ``posterior.apply(function, link="logit")`` for probabilities, ``link="log"`` for means of
+    counts and of positive data. `apply` takes any function of a draw, so it cannot know.
+
     Parameters
     ----------
     family : Family
@@ -97,6 +106,16 @@ class SequentialMLE(ChunkAlgorithm):
     """
 
     family: Family
+
+    def __post_init__(self) -> None:
+        if isinstance(self.family, type):
+            name = self.family.__name__
+            raise TypeError(f"family must be a family, got the class {name}: call it, {name}(...).")
+        if not all(hasattr(self.family, name) for name in NEEDED):
+            raise TypeError(
+                "family must be one of nearbayes.families, such as families.Poisson(), got "
+                f"{self.family!r}."
+            )
 
     @cached_property
     def traits(self) -> Traits:
@@ -117,6 +136,8 @@ class SequentialMLE(ChunkAlgorithm):
         return np.stack([means[id(each)] for each in data])
 
     def _mle(self, data: Data) -> Array:
+        if data.table is not None:
+            raise ValueError("SequentialMLE takes observations z alone, got X and y: give z.")
         statistics = self.family.statistics(data.y)
         return np.asarray(np.average(statistics, axis=0, weights=data.count))
 
@@ -151,7 +172,17 @@ class Gaussian:
     covariance: ArrayLike = 1.0
 
     def __post_init__(self) -> None:
-        matrix = self.matrix
+        try:
+            matrix = self.matrix
+        except (TypeError, ValueError):
+            matrix = np.empty((0, 0))
+        if not matrix.size:
+            raise ValueError(
+                "covariance must be a variance, variances of shape (d,) or a matrix of shape "
+                f"(d, d), of numbers, got {self.covariance!r}."
+            )
+        if not np.isfinite(matrix).all():
+            raise ValueError("covariance must be finite, got NaN or infinity: check its entries.")
         if matrix.shape != matrix.T.shape or not np.allclose(matrix, matrix.T):
             raise ValueError(f"covariance must be symmetric, got shape {matrix.shape}.")
         try:
@@ -225,6 +256,9 @@ class GaussianMeanVariance:
     The vanishing conjugate prior is flat in :math:`\eta = (\mu/\sigma^2, -1/2\sigma^2)`: precision
     :math:`\lambda \sim \mathrm{Gamma}((n+3)/2, S/2)` with S the sum of squares around the mean, and
     :math:`\mu \mid \lambda \sim N(\bar z, 1/(n\lambda))`.
+
+    Data far from 0 for their spread, such as times in seconds since 1970, are refused: the variance
+    is the difference of the statistics, and would be rounding error. Subtract a constant first.
     """
 
     n_statistics: ClassVar[int] = 2
@@ -232,7 +266,8 @@ class GaussianMeanVariance:
     def statistics(self, z: NDArray[Any]) -> Array:
         """T(z) = (z, z²), shape (n, 2)."""
         column = _one_column(z)
-        return np.column_stack([column, column**2])
+        _check_spread(column)
+        return np.stack([column, column**2]).T  # columns in a row: NumPy sums them in pairs
 
     def sample(self, theta: Array, size: int, rng: Rng) -> Array:
         """Observations N(μ, σ²), shape (size,)."""
@@ -303,6 +338,12 @@ class Categorical:
     """
 
     n_categories: int
+
+    def __post_init__(self) -> None:
+        if not (is_whole(self.n_categories) and self.n_categories >= 1):
+            raise ValueError(
+                f"n_categories must be a whole number, 1 or more, got {self.n_categories!r}."
+            )
 
     @property
     def n_statistics(self) -> int:
@@ -378,8 +419,8 @@ class Gamma:
     n_statistics: ClassVar[int] = 1
 
     def __post_init__(self) -> None:
-        if not self.shape > 0:
-            raise ValueError(f"shape must be positive, got {self.shape!r}.")
+        if not (is_number(self.shape) and 0 < self.shape < math.inf):
+            raise ValueError(f"shape must be a positive, finite number, got {self.shape!r}.")
 
     def statistics(self, z: NDArray[Any]) -> Array:
         """T(z) = z, shape (n, 1)."""
@@ -413,7 +454,17 @@ def Exponential() -> Gamma:  # noqa: N802  (named like the other families)
 
 
 def _columns(z: NDArray[Any]) -> Array:
-    array = np.asarray(z, dtype=np.float64)
+    given = np.asarray(z)
+    try:
+        if given.dtype.kind not in "biufO":  # texts that look like numbers are none
+            raise TypeError
+        array = np.asarray(given, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise ValueError(
+            f"data must be numbers for this family, got dtype {given.dtype}: convert them."
+        ) from None
+    if array.ndim not in (1, 2):
+        raise ValueError(f"data must have shape (n,) or (n, d), got shape {array.shape}.")
     return array[:, None] if array.ndim == 1 else array
 
 
@@ -422,6 +473,24 @@ def _one_column(z: NDArray[Any]) -> Array:
     if columns.shape[1] != 1:
         raise ValueError(f"data must be one column of numbers, got {columns.shape[1]} columns.")
     return columns[:, 0]
+
+
+def _check_spread(column: Array) -> None:
+    """Refuse data whose variance is lost in the difference of mean square and squared mean."""
+    if np.abs(column).max(initial=0.0) > LARGEST:
+        raise ValueError(
+            f"data must be of sizes up to {LARGEST:g} for this family, whose statistics are z and "
+            f"z², got {np.abs(column).max():.3g}: rescale them."
+        )
+    if not len(column) or np.ptp(column) == 0:  # a resample of few rows; its variance is 0
+        return
+    mean, sd = float(column.mean()), float(column.std())
+    if sd < LEAST_SPREAD * abs(mean):
+        raise ValueError(
+            f"data must vary by more than {LEAST_SPREAD:g} of their mean for this family, whose "
+            f"statistics are z and z², got a mean of {mean:.3g} and a standard deviation of "
+            f"{sd:.3g}: subtract a constant first."
+        )
 
 
 def _checked(z: NDArray[Any], allowed: Callable[[Array], NDArray[np.bool_]], what: str) -> Array:

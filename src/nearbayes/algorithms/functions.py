@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -62,7 +63,26 @@ def algorithm(
     for name, function in (("fit", fit), ("sample", sample), ("predict", predict)):
         if not callable(function) and (name != "predict" or function is not None):
             raise TypeError(f"{name} must be a function, got {function!r}.")
+    for name, flag in (("randomised", randomised), ("fully_bayesian", fully_bayesian)):
+        if not isinstance(flag, bool | np.bool_):
+            raise TypeError(f"{name} must be True or False, got {flag!r}.")
+    if (randomised or fully_bayesian) and not _takes_rng(fit):
+        why = "fully_bayesian" if fully_bayesian else "randomised"
+        raise TypeError(
+            f"fit must take the keyword rng with {why}=True, got a function without it: add the "
+            "parameter rng and draw all random numbers from it."
+        )
     return FunctionAlgorithm(fit, sample, predict, randomised or fully_bayesian, fully_bayesian)
+
+
+def _takes_rng(function: Callable[..., Any]) -> bool:
+    """Tell whether a function can be called with the keyword rng; one that does not say, may."""
+    try:
+        parameters = inspect.signature(function).parameters.values()
+    except (TypeError, ValueError):  # some compiled functions
+        return True
+    named = {each.name for each in parameters if each.kind is not each.POSITIONAL_ONLY}
+    return "rng" in named or any(each.kind is each.VAR_KEYWORD for each in parameters)
 
 
 @dataclass(frozen=True)

@@ -43,6 +43,7 @@ Array = NDArray[np.float64]
 NUMBERS_AT_ONCE, SMALLEST_CHUNK, LARGEST_CHUNK = 50_000, 16, 5_000
 REFITS = 4  # one would do, but diagnostics look at the steps
 NO_SINGULAR_VALUE = 1e-12  # of the largest
+SMALLEST_ENTRY, LARGEST_ENTRY = 1e-100, 1e100  # squares beyond are lost; smaller entries count as 0
 SMALL = 1e-6  # squares of singular values below which a sum over rows is an integral
 
 
@@ -119,8 +120,13 @@ class LinearGaussian(ChunkAlgorithm):
                 "A must be a matrix of shape (p, d), or the diagonal of a diagonal one, of numbers,"
                 f" got shape {operator.shape} and dtype {operator.dtype}."
             )
-        if not np.isfinite(operator).all() or not operator.any():
-            raise ValueError("A must be finite and not all zero: check its entries.")
+        largest = float(np.abs(operator.astype(np.float64)).max())
+        if not SMALLEST_ENTRY < largest < LARGEST_ENTRY:  # NaN is neither
+            raise ValueError(
+                "A must be finite and not all zero, with a largest entry between "
+                f"{SMALLEST_ENTRY:g} and {LARGEST_ENTRY:g}, got {largest:g}: check its entries, or "
+                "change the units."
+            )
         if not (is_number(self.alpha) and np.isfinite(self.alpha)):
             raise ValueError(f"alpha must be a finite number, got {self.alpha!r}.")
         check_finish_after(self.finish_after)
@@ -142,9 +148,9 @@ class LinearGaussian(ChunkAlgorithm):
         """
         operator = np.asarray(self.A, dtype=np.float64)
         if operator.ndim == 1:
-            return None, operator, None
+            return None, np.where(np.abs(operator) > SMALLEST_ENTRY, operator, 0.0), None
         left, values, right = np.linalg.svd(operator, full_matrices=False)
-        kept = values > NO_SINGULAR_VALUE * values[0]
+        kept = values > max(NO_SINGULAR_VALUE * values[0], SMALLEST_ENTRY)
         return left[:, kept], values[kept], right[kept].T
 
     @property
@@ -198,9 +204,16 @@ class LinearGaussian(ChunkAlgorithm):
     def _checked(self, data: Data) -> Array:
         if data.table is not None:
             raise ValueError("LinearGaussian takes observations z alone, got X and y: give z.")
-        z = np.asarray(data.y, dtype=np.float64)
-        rows = np.shape(self.A)[0]
-        if z.ndim != 2 or z.shape[1] != rows:
+        rows, given = np.shape(self.A)[0], np.asarray(data.y)
+        try:
+            z = np.asarray(given, dtype=np.float64)
+        except (TypeError, ValueError):
+            raise ValueError(
+                f"observations must be numbers, got dtype {given.dtype}: convert them."
+            ) from None
+        if not np.isfinite(z).all():
+            raise ValueError("observations must be finite, got NaN or infinity: drop those rows.")
+        if z.ndim != 2 or z.shape[1] != rows or not len(z):
             raise ValueError(
                 f"observations must have shape (n, {rows}), one column per row of A, got shape "
                 f"{z.shape}."
@@ -226,14 +239,15 @@ class LinearGaussian(ChunkAlgorithm):
         moved = models + self._vectors(inside * increment_sd(values, before, np.inf))
         return np.asarray(moved + noise - self._vectors(inside))  # with what A does not see
 
-    def exact_posterior(self, z: ArrayLike) -> NormalPosterior:
+    def exact_posterior(self, z: ArrayLike | Data) -> NormalPosterior:
         r"""The posterior :math:`N(\hat\Sigma_n^{-1} A^\top \bar z, (n \hat\Sigma_n)^{-1})`.
 
         Parameters
         ----------
-        z : array of shape (n, p)
+        z : array of shape (n, p) or Data
+            One row is enough, as the prior is proper.
         """
-        data = Data.of(z)
+        data = z if isinstance(z, Data) else Data(None, None, np.asarray(z))
         mean = self._mean(data)
         _, values, right = self._parts
         sds = (data.size * values**2 + 1) ** -0.5
@@ -243,23 +257,73 @@ class LinearGaussian(ChunkAlgorithm):
         return NormalPosterior(mean, np.sqrt(variances), mean @ right, sds, right)
 
     def radius(self, n: float) -> float:
-        r"""Spread :math:`\mathcal{E}_n` of the exact posterior in the norm (eq. bayes-error-wn)."""
-        values = self.singular_values
-        return float(np.sqrt(np.sum(values ** (2 * self.alpha) / (n * values**2 + 1))))
+        r"""Spread :math:`\mathcal{E}_n` of the exact posterior in the norm (eq. bayes-error-wn).
+
+        Directions that A does not see have the prior, and count as the norm counts them: fully for
+        alpha = 0, not at all for larger ones.
+
+        Parameters
+        ----------
+        n : float
+            Number of real rows.
+
+        Examples
+        --------
+        >>> round(LinearGaussian([1.0, 0.0], alpha=0.0).radius(3) ** 2, 6)  # 1 / (3 + 1), and 1
+        1.25
+        """
+        _check_rows("n", n, least=0)
+        weights, unseen = self._weights()
+        return float(np.sqrt(np.sum(weights / (n * self.singular_values**2 + 1)) + unseen))
 
     def wasserstein(self, n: float, total: float = np.inf) -> float:
         """2-Wasserstein distance of the martingale posterior from the exact one, in the norm.
+
+        Directions that A does not see have the exact spread where paths are finished
+        (`finish_after`, `total` infinite), and none where they are not.
 
         Parameters
         ----------
         n : float
             Number of real rows.
         total : float
-            Real and imputed rows at the end of paths.
+            Real and imputed rows at the end of paths; finite for paths that stop there.
         """
+        _check_rows("n", n, least=0)
+        if total != np.inf:
+            _check_rows("total", total, least=n)
+        weights, unseen = self._weights()
         values = self.singular_values
         gaps = increment_sd(values, n, total) - (n * values**2 + 1) ** -0.5
-        return float(np.sqrt(np.sum(values ** (2 * self.alpha) * gaps**2)))
+        finished = total == np.inf and self.finish_after is not None
+        return float(np.sqrt(np.sum(weights * gaps**2) + (0.0 if finished else unseen)))
+
+    def _weights(self) -> tuple[Array, float]:
+        """Weights of squares in the norm: of singular values, and of all that A does not see."""
+        values = self.singular_values
+        unseen = np.shape(self.A)[-1] - len(values)
+        if self.alpha < 0 and unseen:
+            raise ValueError(
+                f"alpha must be at least 0 for an A that does not see {unseen} of its directions, "
+                f"got {self.alpha!r}: distances along them are infinite; choose alpha=0."
+            )
+        with np.errstate(over="ignore"):
+            weights = values ** (2 * self.alpha)
+        if not np.isfinite(weights).all():
+            raise ValueError(
+                f"alpha must leave singular values ** (2 * alpha) finite, got {self.alpha!r} for "
+                f"values from {values.min():.3g} to {values.max():.3g}: choose one closer to 0."
+            )
+        return weights, float(unseen) if self.alpha == 0 else 0.0
+
+
+def _check_rows(name: str, value: object, least: float) -> None:
+    """Refuse what is no finite number of rows above 0, or below `least`."""
+    if not (is_number(value) and 0 < value < np.inf and value >= least):  # type: ignore[operator]
+        or_more = f", {least:g} (n) or more" if least else ""
+        raise ValueError(
+            f"{name} must be a positive, finite number of rows{or_more}, got {value!r}."
+        )
 
 
 def increment_sd(values: Array, before: float, after: float) -> Array:

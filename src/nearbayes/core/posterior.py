@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from nearbayes.core.lifting import as_chunks
 from nearbayes.core.protocols import ChunkAlgorithm
 from nearbayes.draws.calibration import Calibration
-from nearbayes.draws.credible import Link, check_link
+from nearbayes.draws.credible import Link, check_link, start_of
 from nearbayes.draws.functional import Functional, KnownTruths, Spread, named_values_of
 from nearbayes.draws.inference_data import Coordinates
 from nearbayes.draws.path_trace import Trace
@@ -265,7 +265,8 @@ class Posterior:
         (values, names), origin = named_values_of(function, self.draws), self.provenance.origin
         check_link(link, values)
         labels = None if names is None else {"entry": names}
-        found = Functional(values, self.inflation, link, origin, labels, start=self.start)
+        start = start_of(link, values, self.start)
+        found = Functional(values, self.inflation, link, origin, labels, start=start)
         return found if self.truths is None else self.truths.calibrated(function, found)
 
     def interval(

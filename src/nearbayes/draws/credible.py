@@ -23,6 +23,7 @@ __all__ = [
     "reach_of",
     "spread_interval",
     "stack_draws",
+    "start_of",
 ]
 
 Link = Literal["identity", "log", "logit"]
@@ -73,6 +74,24 @@ def off_link_scale(
     if link == "logit":
         return np.asarray(np.clip((1 + 2 * start) * expit(values) - start, 0.0, 1.0))
     return np.exp(values) if link == "log" else values
+
+
+def start_of(link: Link, values: NDArray[np.float64], half_observation: float) -> float:
+    """What a quantity is started with on the scale of its link; see `on_link_scale`.
+
+    Half an observation, except for logs: positive quantities have any unit, so none of them is
+    raised, and 0 counts as the smallest that is not.
+
+    Examples
+    --------
+    >>> start_of("log", np.array([0.0, 2e-5, 3e-5]), 0.01)
+    2e-05
+    """
+    positive = values[values > 0]
+    if link != "log" or not positive.size:
+        return half_observation
+    least = float(positive.min())
+    return min(least, SMALLEST) if positive.size == values.size else least
 
 
 def inflate(
@@ -164,7 +183,12 @@ def holding(bounds: NDArray[np.float64], mean: NDArray[np.float64]) -> NDArray[n
 
 def as_levels(shares: Any, name: str = "coverage") -> NDArray[np.float64]:
     """One or several shares as an array; each must be between 0 and 1."""
-    levels = np.atleast_1d(np.asarray(shares, dtype=np.float64))
+    try:
+        levels = np.atleast_1d(np.asarray(shares, dtype=np.float64))
+    except (TypeError, ValueError):
+        raise ValueError(
+            f"{name} must be one number or several between 0 and 1, got {shares!r}."
+        ) from None
     if not ((levels > 0) & (levels < 1)).all():
         raise ValueError(f"{name} must lie strictly between 0 and 1, got {shares!r}.")
     return levels

@@ -24,10 +24,10 @@ from nearbayes.draws.credible import (
     Link,
     as_levels,
     check_link,
-    credible_interval,
     holding,
     off_link_scale,
     on_link_scale,
+    spread_interval,
 )
 
 __all__ = ["Ellipsoid", "ellipsoid", "enlarged_interval", "enlargement", "sup_t_band"]
@@ -35,6 +35,9 @@ __all__ = ["Ellipsoid", "ellipsoid", "enlarged_interval", "enlargement", "sup_t_
 Array = NDArray[np.float64]
 SHARES = np.linspace(0.02, 0.98, 49)  # shares of the miss probability that go to the enlargement
 ROUNDING = 1e-9
+LARGEST = 1e300  # of draws, so that sums of them are finite
+LARGEST_SD = 1e150  # of entries of an ellipsoid, so that squares are finite
+SMALLEST_EXPONENT = -1000  # of units, whose inverse is finite
 
 
 def sup_t_band(
@@ -73,24 +76,46 @@ def sup_t_band(
     """
     draws = _checked(values)
     check_link(link, draws)
-    level, margin = _level_and_margin(coverage, wasserstein, lambda c: _band_reach(draws, c))
     scaled = on_link_scale(draws, link, start)
-    reach = _quantile(_sup_t(scaled), level, "band") * scaled.std(axis=0, ddof=1)
+    choices = _reached(_levels_and_margins(coverage, wasserstein), coverage, len(draws), "a band")
+    level, margin = choices[0] if len(choices) == 1 else _smallest(choices, _band_reach(draws))
+    reach = _quantile(_sup_t(scaled), level) * _sds(scaled)
     mean = np.asarray(draws.mean(axis=0))
     centre = on_link_scale(mean, link, start)
     bounds = off_link_scale(np.stack([centre - reach, centre + reach], axis=-1), link, start)
     held = holding(bounds[..., None], mean)[..., 0]
-    return np.asarray(held + margin * np.array([-1.0, 1.0]))
+    return _possible(held + margin * np.array([-1.0, 1.0]), link)
 
 
-def _band_reach(draws: Array, level: float) -> float:
-    """Typical half width of a band, the criterion for choosing levels."""
-    return _quantile(_sup_t(draws), level, "band") * float(np.mean(draws.std(axis=0, ddof=1)))
+def _band_reach(draws: Array) -> Callable[[float], float]:
+    """Typical half width of a band of a level, the criterion for choosing levels."""
+    distances, sd = _sup_t(draws), float(np.mean(_sds(draws)))
+    return lambda level: _quantile(distances, level) * sd
+
+
+def _sds(values: Array) -> Array:
+    """Standard deviations of entries, whose squares may be beyond floating point."""
+    units = _units(values)
+    return np.asarray((values / units).std(axis=0, ddof=1) * units)
+
+
+def _units(values: Array) -> Array:
+    """Sizes of entries as powers of two, by which a division rounds nothing."""
+    exponents = np.frexp(np.abs(values).max(axis=0))[1]
+    return np.asarray(np.ldexp(1.0, np.maximum(exponents, SMALLEST_EXPONENT)))
+
+
+def _possible(bounds: Array, link: Link) -> Array:
+    """Bounds within the range of the quantity, where all of any posterior of it is."""
+    if link == "identity":
+        return np.asarray(bounds)
+    return np.asarray(np.clip(bounds, 0.0, 1.0 if link == "logit" else None))
 
 
 def _sup_t(values: Array) -> Array:
     """Largest standardised distance of each draw from the mean of the others, shape (n_draws,)."""
     size = len(values)
+    values = values / _units(values)
     gaps = (values - values.mean(axis=0)).reshape(size, -1)
     squares = gaps**2
     others = np.maximum(squares.sum(axis=0) - squares * size / (size - 1), 0.0) / (size - 2)
@@ -130,12 +155,14 @@ class Ellipsoid:
         """Distance from the centre in standard deviations, shape (...), of points (..., p)."""
         gaps = self._gaps(points)
         solved = np.linalg.solve(self.covariance, gaps.reshape(-1, gaps.shape[-1]).T).T
-        return np.asarray(np.sqrt(np.sum(gaps * solved.reshape(gaps.shape), axis=-1)))
+        with np.errstate(over="ignore", invalid="ignore"):  # infinity is far from every set
+            return np.asarray(np.sqrt(np.sum(gaps * solved.reshape(gaps.shape), axis=-1)))
 
     def distance(self, points: ArrayLike) -> Array:
         """Euclidean distance of points (..., p) from the ellipsoid, 0 inside; shape (...)."""
         values, vectors = np.linalg.eigh(self.covariance)
-        gaps = self._gaps(points) @ vectors
+        with np.errstate(over="ignore", invalid="ignore"):
+            gaps = self._gaps(points) @ vectors
         flat = [_outside(each, self.radius**2 * values) for each in gaps.reshape(-1, len(values))]
         return np.asarray(flat).reshape(gaps.shape[:-1])
 
@@ -165,7 +192,11 @@ class Ellipsoid:
 
 def _outside(gap: Array, squares: Array) -> float:
     """Distance of a point from an ellipsoid with these squared axes, in the basis of the axes."""
-    if np.sum(gap**2 / squares) <= 1:
+    with np.errstate(over="ignore"):
+        standardised = float(np.sum(gap**2 / squares))
+    if not np.isfinite(standardised):  # NaN is in no set, and infinity is far from every one
+        return standardised
+    if standardised <= 1:
         return 0.0
 
     def excess(shift: float) -> float:  # the nearest point is gap * squares / (squares + shift)
@@ -201,15 +232,23 @@ def ellipsoid(values: ArrayLike, coverage: float = 0.9, *, wasserstein: float = 
             "1-D array from the function."
         )
     size, p = draws.shape
+    if p == 0:
+        raise ValueError(
+            f"an ellipsoid needs at least one entry per draw, got draws of shape {draws.shape[1:]}:"
+            " return numbers from the function."
+        )
     if size < p + 3:
         raise ValueError(
             f"an ellipsoid of {p} entries needs at least {p + 3} draws, got {size}: make more "
             "draws, take fewer entries, or use a band."
         )
+    sds = _sds(draws)
+    if (sds > LARGEST_SD).any() or ((sds > 0) & (sds < 1 / LARGEST_SD)).any():
+        raise ValueError(
+            "an ellipsoid needs draws whose squares are finite and not 0, got standard deviations "
+            f"from {sds.min():.3g} to {sds.max():.3g}: rescale them."
+        )
     covariance = np.atleast_2d(np.cov(draws, rowvar=False))
-    sds = np.sqrt(np.diag(covariance))
-    if not np.isfinite(sds).all():
-        raise ValueError("an ellipsoid needs draws whose squares are finite: rescale them.")
     # each in its own units, as entries may differ by many powers of ten
     units = np.where(sds > 0, sds, 1.0)
     correlation = covariance / np.outer(units, units)
@@ -220,11 +259,9 @@ def ellipsoid(values: ArrayLike, coverage: float = 0.9, *, wasserstein: float = 
         )
     distances = _distances_from_others(draws / units, correlation)
     scale = float(np.sqrt(np.linalg.eigvalsh(covariance)[-1]))
-    level, margin = _level_and_margin(
-        coverage, wasserstein, lambda c: scale * _quantile(distances, c, "ellipsoid")
-    )
-    radius = _quantile(distances, level, "ellipsoid")
-    return Ellipsoid(draws.mean(axis=0), covariance, radius, margin)
+    choices = _reached(_levels_and_margins(coverage, wasserstein), coverage, size, "an ellipsoid")
+    level, margin = _smallest(choices, lambda c: scale * _quantile(distances, c))
+    return Ellipsoid(draws.mean(axis=0), covariance, _quantile(distances, level), margin)
 
 
 def _distances_from_others(draws: Array, covariance: Array) -> Array:
@@ -266,7 +303,8 @@ def enlarged_interval(values: ArrayLike, coverage: float, wasserstein: float) ->
     """Interval of draws that has the coverage under any distribution within a distance of theirs.
 
     The miss probability is divided between the interval and its enlargement so that the result is
-    as narrow as possible.
+    as narrow as possible. Where K draws cannot reach the level of the interval by quantiles, it is
+    Student's t (see `nearbayes.draws.credible.spread_interval`).
 
     Parameters
     ----------
@@ -289,43 +327,55 @@ def enlarged_interval(values: ArrayLike, coverage: float, wasserstein: float) ->
     draws = _checked(values)
 
     def half_width(level: float) -> float:
-        return float(np.mean(np.diff(credible_interval(draws, level), axis=-1))) / 2
+        return float(np.mean(np.diff(spread_interval(draws, level), axis=-1))) / 2
 
-    level, margin = _level_and_margin(coverage, wasserstein, half_width)
-    return np.asarray(credible_interval(draws, level) + margin * np.array([-1.0, 1.0]))
+    level, margin = _smallest(_levels_and_margins(coverage, wasserstein), half_width)
+    return np.asarray(spread_interval(draws, level) + margin * np.array([-1.0, 1.0]))
 
 
-def _level_and_margin(
-    coverage: float, wasserstein: float, reach: Callable[[float], float]
-) -> tuple[float, float]:
-    """Level of the set and its enlargement with the smallest total reach."""
+def _levels_and_margins(coverage: float, wasserstein: float) -> list[tuple[float, float]]:
+    """Levels of the set and its enlargement that give the coverage together, lowest level first."""
     if np.ndim(coverage) != 0:
         raise ValueError(f"coverage must be one number for a joint set, got {coverage!r}.")
     level = float(as_levels(coverage)[0])
     if wasserstein == 0:
-        return level, 0.0
+        return [(level, 0.0)]
     missed = 1 - level
-    pairs = [(level + share * missed, enlargement(wasserstein, share * missed)) for share in SHARES]
-    return min(pairs, key=lambda pair: reach(pair[0]) + pair[1])
+    return [(level + share * missed, enlargement(wasserstein, share * missed)) for share in SHARES]
+
+
+def _smallest(
+    choices: list[tuple[float, float]], reach: Callable[[float], float]
+) -> tuple[float, float]:
+    """The choice of level and enlargement whose sum of reaches is the smallest."""
+    return min(choices, key=lambda choice: reach(choice[0]) + choice[1])
+
+
+def _reached(
+    choices: list[tuple[float, float]], coverage: float, size: int, what: str
+) -> list[tuple[float, float]]:
+    """The choices whose level is among the quantiles of so many draws; refused if there is none."""
+    found = [choice for choice in choices if choice[0] * (size + 1) <= size + ROUNDING]
+    if not found:
+        lowest = choices[0][0]
+        needed = int(np.ceil(lowest / (1 - lowest) - ROUNDING))
+        raise ValueError(
+            f"{what} of {float(coverage):.4g} needs at least {needed} draws, got {size}: make more "
+            "draws, or lower coverage."
+        )
+    return found
 
 
 def _checked(values: ArrayLike) -> Array:
     draws = np.asarray(values, dtype=np.float64)
-    if draws.ndim < 1 or len(draws) < 3 or not np.isfinite(draws).all():
+    if draws.ndim < 1 or len(draws) < 3 or not (np.abs(draws) <= LARGEST).all():
         raise ValueError(
-            "a credible set needs at least 3 finite draws on the first axis, got an array of shape "
-            f"{draws.shape}: make more draws."
+            f"a credible set needs at least 3 finite draws of sizes up to {LARGEST:g} on the first "
+            f"axis, got an array of shape {draws.shape}: make more draws, or rescale them."
         )
     return draws
 
 
-def _quantile(distances: Array, level: float, what: str) -> float:
+def _quantile(distances: Array, level: float) -> float:
     """Quantile that a further draw exceeds with the right probability (Weibull)."""
-    size = len(distances)
-    if level * (size + 1) > size + ROUNDING:
-        needed = int(np.ceil(level / (1 - level) - ROUNDING))
-        raise ValueError(
-            f"a {what} of {level:.4g} needs at least {needed} draws, got {size}: make more draws, "
-            "or lower coverage."
-        )
     return float(np.quantile(distances, level, method="weibull"))

@@ -41,7 +41,7 @@ def dump_draws(
     if FAMILIES.get(name) is not type(family):
         raise NotSaveable(
             f"family {name} is not one of nearbayes.families, which a safe file can name: save "
-            "posterior.apply(function).values."
+            "the values that you need, np.save(path, posterior.apply(function).values)."
         )
     params = {each.name: getattr(family, each.name) for each in fields(family)}  # type: ignore[arg-type]
     return {

@@ -14,7 +14,7 @@ def dump_draws(algorithm: Any, *_: Any) -> NoReturn:
     """Raise an error that says why, and what to do."""
     raise NotSaveable(
         f"draws of {_name(algorithm)} cannot be saved, as a safe file holds no functions: save the "
-        "values that you need, posterior.apply(function).values."
+        "values that you need, np.save(path, posterior.apply(function).values)."
     )
 
 

@@ -76,7 +76,8 @@ def dump_draws(
     if algorithm.estimator is None or algorithm.prior == "ntkgp":
         raise NotSaveable(
             "networks that are not of MLPClassifier or MLPRegressor cannot be saved, as a safe "
-            "file holds no functions: save posterior.apply(function).values, or use predict_on."
+            "file holds no functions: save the values that you need, "
+            "np.save(path, posterior.apply(function).values), or use predict_on."
         )
     record: dict[str, Any] = {"estimator": models.record(algorithm.estimator, members)}
     record["fitted"] = _fitted_record(algorithm, drawn or [], members)

@@ -49,8 +49,8 @@ def posterior_record(
     if family is None or family.files is None:
         raise NotSaveable(
             f"draws of {type(posterior.algorithm).__name__} cannot be saved, as no family in "
-            "nearbayes.registry says how: register one, or save values of "
-            "posterior.apply(function)."
+            "nearbayes.registry says how: register one, or save the values that you need, "
+            "np.save(path, posterior.apply(function).values)."
         )
     kept = posterior.kept_at
     chosen = [posterior.first, *(posterior.models[i] for i in draws)]
