@@ -162,7 +162,7 @@ def test_constant_outcomes_are_refused():
 
 
 def test_density_estimators():
-    with pytest.raises(TypeError, match="must have fit and sample, but Ridge has not"):
+    with pytest.raises(TypeError, match="must have fit and sample, but Ridge lacks them"):
         DensityAlgorithm.of(Ridge())
     algorithm = DensityAlgorithm.of(KernelDensity())
     message = r"rows and columns for a density estimator, got shape \(60,\): use z\[:, None\]"

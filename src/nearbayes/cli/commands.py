@@ -21,6 +21,7 @@ from nearbayes.cli.explaining import rows_to_look_at
 from nearbayes.cli.fit_command import fit as fitted
 from nearbayes.cli.fit_work import Options
 from nearbayes.cli.modelfile import ModelFile
+from nearbayes.cli.option_words import as_options
 from nearbayes.cli.outputs import check_output, writing
 from nearbayes.cli.predicting import predict as predicted
 from nearbayes.cli.predicting import rows_at_a_time
@@ -93,7 +94,7 @@ def diagnose(model: Path, frame: pd.DataFrame | None, checks: str, speaker: Spea
     asked = checks_of(checks)
     found = diagnosed(ModelFile.read(model), frame, asked)
     speaker.table(f"Diagnosis of {model}", diagnosis_table(found))
-    speaker.say(f"verdict: {found['verdict']}")
+    speaker.say(as_options(f"verdict: {found['verdict']}"))
     return found
 
 

@@ -10,6 +10,7 @@ import pandas as pd
 from nearbayes.cli.errors import UsageError
 from nearbayes.cli.fit_command import fingerprint
 from nearbayes.cli.modelfile import ModelFile
+from nearbayes.cli.option_words import as_options
 from nearbayes.cli.splitting import split_rows
 from nearbayes.diagnostics import Diagnosis
 from nearbayes.diagnostics.diagnose import CHECKS, FEWEST_DRAWS
@@ -48,7 +49,7 @@ def diagnosis_table(found: dict[str, Any]) -> dict[str, list[Any]]:
     return {
         "check": [line["question"] for line in lines],
         "": [{"good": "ok", "warning": "WARNING"}.get(line["status"], "") for line in lines],
-        "answer": [f"{line['words']} {line['advice']}".strip() for line in lines],
+        "answer": [as_options(f"{line['words']} {line['advice']}".strip()) for line in lines],
     }
 
 

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from nearbayes.cli.option_words import as_options
 from nearbayes.diagnostics.diagnose import FEWEST_DRAWS
 from nearbayes.execution.executor import timed_on_one_thread
 
 __all__ = ["diagnosis_of_fit", "verdict_line"]
 
-FITS = 25  # that the default checks take, in first fits
+FITS = 30  # that the default checks take, in first fits
 
 
 def diagnosis_of_fit(
@@ -41,4 +42,4 @@ def diagnosis_of_fit(
 
 def verdict_line(diagnosis: dict[str, Any] | None) -> list[str]:
     """The verdict as a line for people; none where there is no diagnosis."""
-    return [] if diagnosis is None else [f"diagnosis: {diagnosis['verdict']}"]
+    return [] if diagnosis is None else [as_options(f"diagnosis: {diagnosis['verdict']}")]

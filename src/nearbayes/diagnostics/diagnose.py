@@ -61,8 +61,8 @@ def diagnose(
         The rows that the posterior was drawn from; without them, only questions that the draws
         answer alone are asked.
     checks : "default", "all" or names of lines
-        "default" takes some 25 fits. "all" also draws posteriors of simulated data sets, which
-        takes several times as long as the posterior did.
+        "default" takes some 40 fits, most of them to a part of the rows. "all" also draws 20
+        posteriors of simulated data sets, which takes several times as long as the posterior did.
     precision : float
         Wanted relative error of the width of an interval.
     at : float, int or sequence of them
