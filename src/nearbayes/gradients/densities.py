@@ -80,6 +80,13 @@ class Density:
         """Gradient of the log density in the parameters, shape (size,)."""
         return jax.grad(self.log_p)(theta, x, y)
 
-    def curvature(self, theta: Any, x: Any, y: Any) -> Any:
-        """Minus the Hessian of the log density, shape (size, size)."""
-        return -jax.hessian(self.log_p)(theta, x, y)
+    def curvature_of_rows(self, theta: Any, x: Any, y: Any, weight: Any) -> Any:
+        """Minus the Hessian of the weighted sum of log densities, shape (size, size).
+
+        That of the sum, as the products of many rows are then products of matrices.
+        """
+
+        def total(theta: Any) -> Any:
+            return weight @ jax.vmap(self.log_p, in_axes=(None, 0, 0))(theta, x, y)
+
+        return -jax.hessian(total)(theta)

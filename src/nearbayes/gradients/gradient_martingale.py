@@ -325,7 +325,13 @@ class GradientMartingale(ChunkAlgorithm):
         return self._fitted(made)
 
     def _rows(self, data: Data) -> Any:
-        return _jax("information").rows_of_information(self.information, data, self.n_samples)
+        return _jax("information").rows_of_information(
+            self.information, data, self._n_samples, self._flat_start.size
+        )
+
+    @property
+    def _n_samples(self) -> int:
+        return self.n_samples
 
     def reveal(self, model: Array) -> Any:
         """Parameters in the structure of `start`."""
