@@ -181,3 +181,23 @@ def test_long_tables_are_sampled_at_random(monkeypatch):
     rows = rows_of_information("hessian", data, 100, 4)
     share = np.einsum("pr,pra->a", rows.weight, rows.x) / rows.weight.sum()
     assert np.abs(share - [0.1, 0.2, 0.3, 0.4]).max() < 0.05
+
+
+def test_information_of_many_parameters_is_not_too_noisy():
+    wide = np.random.default_rng(3).normal(size=(300, 30))
+    exact, noisy = (
+        sds_over_laplaces(wide, n_draws=200, information=kind) for kind in ("hessian", "scores")
+    )
+    # the same random numbers move the draws; with 1,000 outcomes it is 1.05 or more
+    assert abs((noisy / exact).mean() - 1) < 0.02 + 1 / np.sqrt(2 * 200 * 30)
+
+
+def test_too_few_simulated_outcomes_are_refused():
+    normal = nb.GradientMartingale(
+        lambda theta, z: -jnp.sum((z - theta) ** 2) / 2,
+        lambda theta, key: theta + jax.random.normal(key, (3,)),
+        np.zeros(3),
+        n_samples=10,
+    )  # a mean of 10 would make the first variance (1 - 3 / 10) ** -3 times too large
+    with pytest.raises(ValueError, match="n_samples must be 150 or more for 3 parameters"):
+        drawn(normal, RNG.normal(size=(30, 3)), n_draws=2)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any
 
 import jax
 import numpy as np
 
-from nearbayes.compiled.precision import computing_in
+from nearbayes.compiled.precision import compiled, computing_in
 from nearbayes.gradients.densities import Density
 
 __all__ = ["check_functions"]
@@ -21,7 +22,7 @@ def check_functions(density: Density, information: Any, start: Any, x: Any, y: A
         _check_shapes(density, start, x[0], y[0])
         if callable(information):
             _check_information(density, information, start, x[0])
-        values = jax.jit(jax.vmap(density.log_p, in_axes=(None, 0, 0)))(start, x, y)
+        values = _values_program(density)(start, x, y)
     bad = ~np.isfinite(np.asarray(values))
     if bad.any():
         raise ValueError(
@@ -29,6 +30,12 @@ def check_functions(density: Density, information: Any, start: Any, x: Any, y: A
             f"of {len(bad)} rows, first in row {bad.argmax()}: choose another start, or check the "
             "outcomes."
         )
+
+
+@lru_cache(maxsize=32)
+def _values_program(density: Density) -> Any:
+    """Program ``(theta, x, y) -> values``: log densities of many rows."""
+    return compiled(jax.vmap(density.log_p, in_axes=(None, 0, 0)))
 
 
 def _check_shapes(density: Density, start: Any, x: Any, y: Any) -> None:

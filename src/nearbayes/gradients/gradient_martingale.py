@@ -40,10 +40,13 @@ __all__ = ["GradientMartingale"]
 
 Array = NDArray[np.float64]
 Keys = NDArray[np.uint32]
-NUMBERS, SMALLEST_CHUNK, LARGEST_CHUNK = 2_000_000, 8, 1_000  # of all matrices of a chunk
+NUMBERS, SMALLEST_CHUNK, LARGEST_CHUNK = 2_000_000, 8, 100  # of all matrices of a chunk
 PIECE = 1_024  # rows of a block that one program takes
 PREDICTED_AT_ONCE = 16
-SINGULAR = 1e-12  # smallest eigenvalue over the largest
+LEAST_SAMPLES = 1_000
+PER_PARAMETER = {"hessian": 100, "scores": 200}  # outcomes by default: spread within 2 %
+FEWEST_PER_PARAMETER = {"hessian": 50, "scores": 100}  # that are accepted: within 4 %
+SINGULAR = 1e-12  # smallest eigenvalue of the information with a unit diagonal
 KINDS = ("hessian", "scores", "empirical")
 LOST = (
     "a gradient step led to parameters that are not finite: log_density or its gradient is not "
@@ -89,8 +92,10 @@ class GradientMartingale(ChunkAlgorithm):
         Stop after so many steps (a float: times n), and add what is left of the path from its
         limit, :math:`N(0, I(\theta)^{-1} / M)` for M rows, real and imputed (Fong and Yiu, 2024).
         Nothing is left to be captured then.
-    n_samples : int
-        Outcomes that are simulated for one evaluation of the information.
+    n_samples : int, optional
+        Outcomes that are simulated for one evaluation of the information, at least; default 1,000,
+        or 100 per parameter (200 for "scores") if these are more. With inputs, every real row has
+        one or more.
     predict_function : callable, optional
         ``predict_function(theta, x)`` at a row x, so that the posterior can predict.
     fit_function : callable, optional
@@ -121,7 +126,7 @@ class GradientMartingale(ChunkAlgorithm):
     refresh: Literal["block", "row"] = "block"
     step_size: StepSize | None = None
     finish_after: FinishAfter = None
-    n_samples: int = 1_000
+    n_samples: int | None = None
     predict_function: Callable[[Any, Any], Any] | None = None
     fit_function: Callable[..., Any] | None = None
 
@@ -136,9 +141,9 @@ class GradientMartingale(ChunkAlgorithm):
         _check_choice("refresh", self.refresh, ("block", "row"))
         if not callable(self.information):
             _check_choice("information", self.information, KINDS, "a function, ")
-        if not is_whole(self.n_samples) or self.n_samples < 1:
+        if self.n_samples is not None and (not is_whole(self.n_samples) or self.n_samples < 1):
             raise ValueError(
-                f"n_samples must be a whole number, 1 or more, got {self.n_samples!r}."
+                f"n_samples must be None or a whole number, 1 or more, got {self.n_samples!r}."
             )
         check_finish_after(self.finish_after)
 
@@ -176,6 +181,7 @@ class GradientMartingale(ChunkAlgorithm):
                 "as numbers."
             ) from None
         numeric = replace(data, y=outcomes)
+        self._check_n_samples(numeric)
         density, rows = self._density(data), _arrays(numeric)
         _jax("checking").check_functions(density, self.information, self._flat_start, *rows)
         return self, numeric
@@ -228,19 +234,20 @@ class GradientMartingale(ChunkAlgorithm):
         return np.stack([found[place] for place in data])
 
     def _check_information(self, theta: Array, data: Data, streams: Streams) -> None:
-        if self.gradient == "plain" and self.finish_after is None:
+        if self._is_unused:
             return
         walking = _jax("walking")
         keys = streams.chunk.integers(2**32, size=(1, 2), dtype=np.uint32)
         program = walking.information_program(self._density(data), self.information)
         with _float64():
             found = np.asarray(program(theta[None], self._rows(data), keys))[0]
-        values = np.linalg.eigvalsh((found + found.T) / 2) if np.isfinite(found).all() else [np.nan]
-        if not values[0] > SINGULAR * values[-1]:
+        smallest = _jax("information").smallest_share(found)
+        if not smallest > SINGULAR:
             raise ValueError(
-                "the Fisher information at the first fit is singular or not finite (eigenvalues "
-                f"{values[0]:.3g} to {values[-1]:.3g}): leave out parameters that the others "
-                "determine, raise n_samples, or use gradient='plain'."
+                "the Fisher information at the first fit is singular or not finite (smallest "
+                f"eigenvalue {smallest:.3g}, of the matrix with a unit diagonal): leave out "
+                "parameters that the others determine (or that separated classes leave open), or "
+                "use gradient='plain'."
             )
 
     def sample(self, models: Array, x: Sequence[Rows], streams: Streams) -> Keys:
@@ -325,13 +332,33 @@ class GradientMartingale(ChunkAlgorithm):
         return self._fitted(made)
 
     def _rows(self, data: Data) -> Any:
-        return _jax("information").rows_of_information(
-            self.information, data, self._n_samples, self._flat_start.size
-        )
+        size = self._flat_start.size
+        kind = "" if callable(self.information) else self.information
+        n_samples = self.n_samples or max(LEAST_SAMPLES, PER_PARAMETER.get(kind, 0) * size)
+        return _jax("information").rows_of_information(self.information, data, n_samples, size)
+
+    def _check_n_samples(self, data: Data) -> None:
+        """Refuse so few simulated outcomes that the inverse of their mean is far too large.
+
+        The inverse of a mean of m products of scores widens standard deviations of d parameters by
+        about (1 - d / m) ** -1.5.
+        """
+        kind = "" if callable(self.information) else self.information
+        if self.n_samples is None or kind not in FEWEST_PER_PARAMETER or self._is_unused:
+            return
+        least = FEWEST_PER_PARAMETER[kind] * self._flat_start.size
+        made = self.n_samples if data.table is None else max(self.n_samples, len(data.y))
+        if made < least:
+            raise ValueError(
+                f"n_samples must be {least} or more for {self._flat_start.size} parameters, as the "
+                f"spread of draws is too wide with fewer, got {self.n_samples}: leave it out, or "
+                "give the information as a function."
+            )
 
     @property
-    def _n_samples(self) -> int:
-        return self.n_samples
+    def _is_unused(self) -> bool:
+        """Whether no step needs the information."""
+        return self.gradient == "plain" and self.finish_after is None
 
     def reveal(self, model: Array) -> Any:
         """Parameters in the structure of `start`."""

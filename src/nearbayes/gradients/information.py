@@ -24,7 +24,13 @@ from nearbayes.core.data import Data
 from nearbayes.gradients.densities import Density
 from nearbayes.tables.table import numeric_values
 
-__all__ = ["Information", "InformationKind", "RowsOfInformation", "rows_of_information"]
+__all__ = [
+    "Information",
+    "InformationKind",
+    "RowsOfInformation",
+    "rows_of_information",
+    "smallest_share",
+]
 
 InformationKind = Literal["hessian", "scores", "empirical"]
 MOST_ROWS = 100_000  # that outcomes are simulated at
@@ -58,6 +64,8 @@ class Information:
         """Information of every draw, shape (n_draws, size, size)."""
         if callable(self.kind) and not self.density.inputs:
             return jax.vmap(self._given)(thetas)
+        if callable(self.kind):
+            return self._given_at_rows(thetas, rows)
         # one draw after the other: its rows, a piece at a time, fill the loops
         return jax.lax.map(lambda draw: self._of_draw(draw[0], draw[1], rows), (thetas, keys))
 
@@ -77,15 +85,26 @@ class Information:
     def _of_piece(self, theta: Any, x: Any, y: Any, weight: Any, keys: Any) -> Any:
         """Weighted sum over some rows."""
         density = self.density
-        if callable(self.kind):
-            each = jax.vmap(self._given, in_axes=(None, 0))(theta, x)
-            return jnp.sum(weight[:, None, None] * each, axis=0)
         if self.kind != "empirical":
             y = jax.vmap(density.sample, in_axes=(None, 0, 0))(theta, x, keys)
         if self.kind == "hessian":
             return density.curvature_of_rows(theta, x, y, weight)
         scores = jax.vmap(density.score, in_axes=(None, 0, 0))(theta, x, y)
         return (weight[:, None] * scores).T @ scores
+
+    def _given_at_rows(self, thetas: Any, rows: RowsOfInformation) -> Any:
+        """Weighted mean of what the user's function gives at every row."""
+        # draws last: a sum over rows, one by one, is fastest if it runs over all draws at once
+        of_row = jax.vmap(self._given, in_axes=(0, None), out_axes=-1)
+
+        def added(sums: Any, row: Any) -> tuple[Any, None]:
+            x, weight = row
+            return sums + weight * of_row(thetas, x), None
+
+        size, flat = self.density.structure.size, rows.weight.ravel()
+        x = rows.x.reshape(len(flat), *rows.x.shape[2:])
+        total = jax.lax.scan(added, jnp.zeros((size, size, len(thetas))), (x, flat))[0]
+        return jnp.moveaxis(total, -1, 0) / jnp.sum(flat)
 
     def _given(self, theta: Any, *x: Any) -> Any:
         size = self.density.structure.size
@@ -133,3 +152,21 @@ def _in_pieces(x: Any, y: Any, weight: Any, longest: int) -> RowsOfInformation:
     weight = np.where(np.arange(len(filled)) < len(weight), weight[filled], 0.0)
     parts = (x[filled], y[filled], weight)
     return RowsOfInformation(*(part.reshape(n_pieces, length, *part.shape[1:]) for part in parts))
+
+
+def smallest_share(matrix: Any) -> float:
+    """Smallest eigenvalue of a matrix with its diagonal scaled to 1, so that units do not matter.
+
+    NaN if the matrix is not finite, or its diagonal not positive.
+
+    Examples
+    --------
+    >>> smallest_share(np.diag([1e-10, 1e4]))
+    1.0
+    """
+    variances = np.diag(matrix)
+    if not (np.isfinite(matrix).all() and (variances > 0).all()):
+        return float("nan")
+    roots = np.sqrt(variances)
+    scaled = matrix / roots / roots[:, None]
+    return float(np.linalg.eigvalsh((scaled + scaled.T) / 2)[0])
