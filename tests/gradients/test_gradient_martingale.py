@@ -201,3 +201,22 @@ def test_too_few_simulated_outcomes_are_refused():
     )  # a mean of 10 would make the first variance (1 - 3 / 10) ** -3 times too large
     with pytest.raises(ValueError, match="n_samples must be 150 or more for 3 parameters"):
         drawn(normal, RNG.normal(size=(30, 3)), n_draws=2)
+
+
+@pytest.mark.parametrize("refresh", ["block", "row"])
+def test_empirical_information_is_that_of_the_first_fit(refresh):
+    normal = nb.GradientMartingale(
+        lambda theta, z: -theta[1] - 0.5 * ((z - theta[0]) * jnp.exp(-theta[1])) ** 2,
+        lambda theta, key: theta[0] + jnp.exp(theta[1]) * jax.random.normal(key),
+        np.zeros(2),
+        information="empirical",
+        refresh=refresh,
+    )
+    z = np.random.default_rng(4).normal(size=30)
+    scaled = (z - z.mean()) / z.std()
+    scores = np.column_stack([scaled / z.std(), scaled**2 - 1])
+    by = np.linalg.inv(scores.T @ scores / 30)
+    sandwich = by @ np.diag([1 / z.var(), 2]) @ by / 30
+    ratios = drawn(normal, z, 400).apply(lambda theta: theta).std / np.sqrt(np.diag(sandwich))
+    # 0.05 for a path whose scale moves; of moved parameters it would be 1.3
+    assert np.abs(ratios - 1).max() < 0.05 + 3 / np.sqrt(2 * 400)

@@ -11,7 +11,7 @@ This file is free of JAX, which is imported with the first fit.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Literal
@@ -81,7 +81,8 @@ class GradientMartingale(ChunkAlgorithm):
     gradient : "natural" or "plain"
     information : "hessian", "scores", "empirical" or callable
         Fisher information of one observation: minus the expected Hessian or the expected product
-        of scores, both at simulated outcomes; the product of scores at the real ones; or a function
+        of scores, both at simulated outcomes; the product of scores at the real ones and the first
+        fit, which holds for the whole path; or a function
         ``information(theta)``, ``information(theta, x)`` with inputs, of shape (d, d). With inputs
         it is averaged over the real rows.
     refresh : "block" or "row"
@@ -129,6 +130,7 @@ class GradientMartingale(ChunkAlgorithm):
     n_samples: int | None = None
     predict_function: Callable[[Any, Any], Any] | None = None
     fit_function: Callable[..., Any] | None = None
+    _empirical: Array | None = field(default=None, init=False, repr=False)  # of prepared data
 
     def __post_init__(self) -> None:
         for name in ("log_density", "sampler"):
@@ -184,7 +186,22 @@ class GradientMartingale(ChunkAlgorithm):
         self._check_n_samples(numeric)
         density, rows = self._density(data), _arrays(numeric)
         _jax("checking").check_functions(density, self.information, self._flat_start, *rows)
-        return self, numeric
+        if self.information != "empirical" or self._is_unused:
+            return self, numeric
+        prepared = replace(self)
+        object.__setattr__(prepared, "_empirical", self._empirical_information(numeric))
+        return prepared, numeric
+
+    def _empirical_information(self, data: Data) -> Array:
+        """Mean product of real scores at the first fit, the only place where it is information.
+
+        At the parameters of a draw it would hold the distance to the first fit, too.
+        """
+        program = _jax("walking").information_program(self._density(data), "empirical")
+        theta, rows = self._first_fit(data)[None], self._all_rows(data)
+        with _float64():
+            found = program(theta, rows, np.zeros((1, 2), dtype=np.uint32))
+        return np.asarray(found[0])
 
     def fit(self, data: Sequence[Data], streams: Streams) -> Array:
         """Maximum likelihood of each draw's rows, shape (n_draws, n_parameters)."""
@@ -232,6 +249,11 @@ class GradientMartingale(ChunkAlgorithm):
         if errors:
             raise DrawsFailedError(errors)
         return np.stack([found[place] for place in data])
+
+    @property
+    def _refresh(self) -> Literal["block", "row"]:
+        """When the matrix of a step is made anew; one that is known is not."""
+        return self.refresh if self._empirical is None else "block"
 
     def _check_information(self, theta: Array, data: Data, streams: Streams) -> None:
         if self._is_unused:
@@ -282,7 +304,7 @@ class GradientMartingale(ChunkAlgorithm):
         """Gradient steps with the first rows of a block, in pieces of few shapes."""
         walking = _jax("walking")
         program = walking.walking_program(
-            self._density(data), self.information, self.gradient, self.refresh
+            self._density(data), self.information, self.gradient, self._refresh
         )
         rows, before = self._rows(data), new.total - new.size
         places = _shuffled(new.x, streams.chunk)
@@ -297,11 +319,11 @@ class GradientMartingale(ChunkAlgorithm):
 
     def _matrix(self, data: Data, rows: Any, models: Array, keys: Keys) -> Any:
         """The matrix P of a block for every draw; computed once where all draws are alike."""
-        if self.gradient == "plain" or self.refresh == "row":
+        if self.gradient == "plain" or self._refresh == "row":
             return np.zeros((len(models), 0, 0))
         program = _jax("walking").inverse_program(self._density(data), self.information)
-        is_exact = callable(self.information) or self.information == "empirical"
-        if is_exact and (models == models[0]).all():  # as at the first fit
+        alike = callable(self.information) and (models == models[0]).all()  # as at the first fit
+        if alike or self._empirical is not None:
             return np.repeat(
                 np.asarray(program(models[:1], rows, keys[:1], 0)), len(models), axis=0
             )
@@ -332,6 +354,13 @@ class GradientMartingale(ChunkAlgorithm):
         return self._fitted(made)
 
     def _rows(self, data: Data) -> Any:
+        """What the information is made of: rows, or a matrix that is known."""
+        if self._empirical is None:
+            return self._all_rows(data)
+        none = np.zeros(0)
+        return _jax("information").RowsOfInformation(none, none, none, self._empirical)
+
+    def _all_rows(self, data: Data) -> Any:
         size = self._flat_start.size
         kind = "" if callable(self.information) else self.information
         n_samples = self.n_samples or max(LEAST_SAMPLES, PER_PARAMETER.get(kind, 0) * size)

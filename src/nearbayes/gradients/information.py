@@ -4,7 +4,7 @@ r"""Information: the Fisher information :math:`I(\theta)` of one observation, fo
 - "hessian": minus the Hessian of the log density, averaged over simulated outcomes. It does not
   depend on the outcome in canonical models, and is exact there;
 - "scores": products of scores :math:`s s^\top`, averaged over simulated outcomes;
-- "empirical": the same at the real outcomes.
+- "empirical": the same at the real outcomes and the first fit, so one matrix for all draws.
 
 With inputs, all are averaged over the real rows: every one of them for a function and for
 "empirical", and up to 100,000 of them where outcomes are simulated.
@@ -39,11 +39,15 @@ ROWS_OF_PIECE = (64, 1_024)
 
 
 class RowsOfInformation(NamedTuple):
-    """Rows that information is averaged over: x, y and weight, each (n_pieces, n_rows, ...)."""
+    """Rows that information is averaged over: x, y and weight, each (n_pieces, n_rows, ...).
+
+    `known` is a matrix that holds for all draws, shape (size, size), or None.
+    """
 
     x: Any
     y: Any
     weight: Any
+    known: Any = None
 
 
 @dataclass(frozen=True)
@@ -62,6 +66,8 @@ class Information:
 
     def of_draws(self, thetas: Any, rows: RowsOfInformation, keys: Any) -> Any:
         """Information of every draw, shape (n_draws, size, size)."""
+        if rows.known is not None:
+            return jnp.broadcast_to(rows.known, (len(thetas), *rows.known.shape))
         if callable(self.kind) and not self.density.inputs:
             return jax.vmap(self._given)(thetas)
         if callable(self.kind):
@@ -78,7 +84,7 @@ class Information:
             return sums + self._of_piece(theta, x, y, weight, row_keys), None
 
         size = self.density.structure.size
-        numbered = (tuple(rows), jnp.arange(len(rows.weight)))
+        numbered = ((rows.x, rows.y, rows.weight), jnp.arange(len(rows.weight)))
         total = jax.lax.scan(added, jnp.zeros((size, size)), numbered)[0]
         return total / jnp.sum(rows.weight)
 
