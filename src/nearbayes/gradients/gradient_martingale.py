@@ -63,7 +63,9 @@ class GradientMartingale(ChunkAlgorithm):
               \quad \hat z_{j+1} \sim p_{\theta_j}
 
     with :math:`P = I(\theta_j)^{-1}` (natural, eq. natgd-martingale) or :math:`P = 1` (plain, eq.
-    gd-martingale; its covariance is :math:`I / n`, so it is no posterior unless I = 1). The first
+    gd-martingale). Natural steps of size 1 / (j + 1) have the covariance :math:`I^{-1} / n` of the
+    posterior. Others are martingales with another spread: plain steps have :math:`I / n`, which is
+    no posterior unless I = 1, and sizes of your own have :math:`I^{-1} \sum_j \eta_j^2`. The first
     fit is maximum likelihood. Rows of a block are taken one by one, in one compiled program for all
     draws of a chunk, so a block of 100 rows is 100 steps. Needs JAX: ``pip install
     'nearbayes[jax]'``.
@@ -92,7 +94,8 @@ class GradientMartingale(ChunkAlgorithm):
     finish_after : int or float, optional
         Stop after so many steps (a float: times n), and add what is left of the path from its
         limit, :math:`N(0, I(\theta)^{-1} / M)` for M rows, real and imputed (Fong and Yiu, 2024).
-        Nothing is left to be captured then.
+        Nothing is left to be captured then. Without it, a draw takes some ten times n steps: give
+        a number such as 1,000 for more than some 10,000 rows.
     n_samples : int, optional
         Outcomes that are simulated for one evaluation of the information, at least; default 1,000,
         or 100 per parameter (200 for "scores") if these are more. With inputs, every real row has
@@ -130,7 +133,9 @@ class GradientMartingale(ChunkAlgorithm):
     n_samples: int | None = None
     predict_function: Callable[[Any, Any], Any] | None = None
     fit_function: Callable[..., Any] | None = None
-    _empirical: Array | None = field(default=None, init=False, repr=False)  # of prepared data
+    # of prepared data
+    _empirical: Array | None = field(default=None, init=False, repr=False)
+    _columns: int | None = field(default=None, init=False, repr=False)
 
     def __post_init__(self) -> None:
         for name in ("log_density", "sampler"):
@@ -186,10 +191,10 @@ class GradientMartingale(ChunkAlgorithm):
         self._check_n_samples(numeric)
         density, rows = self._density(data), _arrays(numeric)
         _jax("checking").check_functions(density, self.information, self._flat_start, *rows)
-        if self.information != "empirical" or self._is_unused:
-            return self, numeric
         prepared = replace(self)
-        object.__setattr__(prepared, "_empirical", self._empirical_information(numeric))
+        object.__setattr__(prepared, "_columns", rows[0].shape[1])
+        if self.information == "empirical" and not self._is_unused:
+            object.__setattr__(prepared, "_empirical", self._empirical_information(numeric))
         return prepared, numeric
 
     def _empirical_information(self, data: Data) -> Array:
@@ -219,16 +224,25 @@ class GradientMartingale(ChunkAlgorithm):
         if self.fit_function is not None:
             rows = data.repeat() if data.count is not None else data
             given = (rows.y,) if rows.table is None else (rows.x, rows.y)
-            found = np.asarray(_jax("densities").flattened(self.fit_function(*given))[0])
+            fitted = self.fit_function(*given)
+            found = np.asarray(_jax("densities").flattened(fitted, "what fit_function gives")[0])
             if found.shape != self._flat_start.shape:
                 raise ValueError(
                     f"fit_function must give {self._flat_start.size} parameters, as start has, got "
                     f"{found.size}."
                 )
+            if not np.isfinite(found).all():
+                raise ValueError("fit_function must give finite parameters, got NaN or infinity.")
             return found
         program = _jax("newton").maximum_program(self._density(data))
         with _float64():
-            theta, converged = program(self._flat_start, *_arrays(data), data.counts)
+            theta, converged, curved = program(self._flat_start, *_arrays(data), data.counts)
+        if not converged and not curved:
+            raise ValueError(
+                "the search for the maximum likelihood from start did not settle, as log_density "
+                "is nowhere concave in some parameter: its Hessian says nothing where it has kinks "
+                "(absolute values), so give fit_function, and information='scores'."
+            )
         if not converged:
             raise ValueError(
                 "the search for the maximum likelihood from start did not settle: the likelihood "
@@ -401,6 +415,11 @@ class GradientMartingale(ChunkAlgorithm):
                 "posterior.apply(function)."
             )
         thetas, rows = np.asarray(models), _values(x, 0)
+        if self._columns is not None and rows.shape[1] != self._columns:
+            raise ValueError(
+                f"X must have the {self._columns} columns of the data of the fit, got "
+                f"{rows.shape[1]}."
+            )
         density = self._density(Data(x, None, np.zeros(len(rows))))
         program = _jax("walking").prediction_program(density, self.predict_function)
         # chunks of one size, so that a draw predicts the same beside any number of others
@@ -432,7 +451,16 @@ def _arrays(data: Data) -> tuple[Array, Array]:
 
 
 def _values(table: Table | None, n_rows: int) -> Array:
-    return np.zeros((n_rows, 0)) if table is None else numeric_values(table, "GradientMartingale")
+    if table is None:
+        return np.zeros((n_rows, 0))
+    try:
+        return numeric_values(table, "GradientMartingale")
+    except TypeError as error:
+        said = str(error).split(":")[0]  # without its advice, which is not for this family
+        raise TypeError(
+            f"X must be a dense table of numbers, as {said}: encode text as numbers, and make "
+            "sparse X dense."
+        ) from None
 
 
 def _shuffled(x: Sequence[Rows], rng: Rng) -> NDArray[np.integer[Any]] | None:

@@ -167,7 +167,7 @@ def smallest_share(matrix: Any) -> float:
 
     Examples
     --------
-    >>> smallest_share(np.diag([1e-10, 1e4]))
+    >>> round(smallest_share(np.diag([1e-10, 1e4])), 6)
     1.0
     """
     variances = np.diag(matrix)

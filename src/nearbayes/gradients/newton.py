@@ -35,9 +35,13 @@ class _Search(NamedTuple):
 
 @lru_cache(maxsize=32)
 def maximum_program(density: Density) -> Any:
-    """Program ``(start, x, y, weight) -> (theta, converged)`` of the weighted mean log density."""
+    """Program ``(start, x, y, weight) -> (theta, converged, curved)``.
 
-    def program(start: Any, x: Any, y: Any, weight: Any) -> tuple[Any, Any]:
+    It maximises the weighted mean log density; `curved` tells whether that was ever concave in
+    every parameter.
+    """
+
+    def program(start: Any, x: Any, y: Any, weight: Any) -> tuple[Any, Any, Any]:
         def value(theta: Any) -> Any:
             each = jax.vmap(density.log_p, in_axes=(None, 0, 0))(theta, x, y)
             return jnp.sum(weight * each) / jnp.sum(weight)
@@ -70,7 +74,7 @@ def maximum_program(density: Density) -> Any:
         end = jax.lax.while_loop(
             goes_on, moved, at(start, nowhere, jnp.asarray(1e-3), jnp.asarray(0))
         )
-        return end.theta, end.done
+        return end.theta, end.done, (end.largest > 0).all()
 
     return compiled(program)
 
