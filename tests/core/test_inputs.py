@@ -72,7 +72,8 @@ def test_an_urn_for_many_draws_has_the_law_of_one_for_each(weight):
 
 def test_an_urn_for_many_draws_gives_no_row_that_was_never_seen(monkeypatch):
     pool = Pool(np.full((5, 1), -1.0)).prepare(data_of(np.arange(3.0)[:, None]))
-    monkeypatch.setattr("nearbayes.core.inputs.MOST_BALLS", 40)  # in parts of two draws
+    monkeypatch.setattr("nearbayes.core.inputs.MOST_BALLS", 60)  # in parts of two draws
+    monkeypatch.setattr("nearbayes.core.inputs.FEW", 1)
     x = Urn().sample_for_draws(pool, 20, 101, np.random.default_rng(0))
     assert len(x) == 101
     assert [len(each) for each in x] == [20] * 101
@@ -296,3 +297,16 @@ def test_an_urn_of_ones_own_is_asked_for_every_draw():
         density, (z, z[:, 0]), n_draws=2, inputs=OfOneStratum(), random_state=0, on_error="raise"
     )
     assert len(calls) >= 2
+
+
+def test_blocks_of_a_long_table_have_the_law_of_an_urn(monkeypatch):
+    """Few draws fit into memory at once; rows come in random order, for steps take them so."""
+    monkeypatch.setattr("nearbayes.core.inputs.MOST_BALLS", 10)
+    data = Data.of(np.array([[0.0], [1.0]]), np.zeros(2))
+    x = Urn().sample_for_draws(data, 3, 4_000, np.random.default_rng(0))
+    assert x.positions.dtype == np.int32
+    assert x[0].values.shape == (3, 1)
+    # an urn of two balls: the number of ones is uniform on 0 to 3, and every place is as likely
+    ones = np.bincount(x.positions.sum(axis=1)) / 4_000
+    assert np.abs(ones - 0.25).max() < 4 * np.sqrt(0.25 * 0.75 / 4_000)
+    assert np.abs(x.positions.mean(axis=0) - 0.5).max() < 4 * np.sqrt(0.25 / 4_000)

@@ -8,6 +8,8 @@ from jax.scipy.special import gammaln
 from scipy import stats
 
 import nearbayes as nb
+from nearbayes.core.data import Data
+from nearbayes.gradients.information import rows_of_information
 from nearbayes.gradients.logistic_example import log_density, sampler
 from nearbayes.gradients.steps import share_reached, variance_left
 
@@ -16,6 +18,7 @@ X = np.column_stack([np.ones(200), np.sort(RNG.normal(size=200)), RNG.normal(siz
 Y = RNG.binomial(1, 1 / (1 + np.exp(-X @ [-0.3, 0.8, -0.5])))
 COUNTS = np.random.default_rng(1).poisson(np.exp(X @ [-0.3, 0.8, -0.5]))
 N_DRAWS = 8_000
+SHORT = nb.Schedule.optimal(refits=2)
 SD_ERROR = 1 / np.sqrt(2 * N_DRAWS)  # of a standard deviation, relative
 
 
@@ -143,3 +146,77 @@ def test_shares_of_steps():
 def test_bad_input_gets_one_sentence(algorithm, match):
     with pytest.raises(ValueError, match=match):
         drawn(algorithm, n_draws=2)
+
+
+def line_density(theta, x, y):
+    return -((y - x @ theta) ** 2) / 2
+
+
+def line_sample(theta, x, key):
+    return x @ theta + jax.random.normal(key)
+
+
+def line(d, **options):
+    return nb.GradientMartingale(line_density, line_sample, np.zeros(d), **options)
+
+
+def sds_over_laplaces(X, n_draws=400, **options):
+    """Linear regression with unit variance: ratios of standard deviations to the exact ones."""
+    y = np.random.default_rng(2).normal(size=len(X))
+    posterior = drawn(line(X.shape[1], **options), (X, y), n_draws, schedule=SHORT)
+    return posterior.apply(lambda theta: theta).std / np.sqrt(np.diag(np.linalg.inv(X.T @ X)))
+
+
+@pytest.mark.parametrize("information", ["hessian", lambda theta, x: jnp.outer(x, x)])
+def test_inputs_with_a_period_have_the_information_of_all_rows(information):
+    periodic = np.where(np.arange(1_200) % 4 == 1, 3.0, 0.5)[:, None]
+    ratio = sds_over_laplaces(periodic, information=information)
+    assert np.abs(ratio - 1).max() < 4 / np.sqrt(2 * 400)
+
+
+def test_long_tables_are_sampled_at_random(monkeypatch):
+    monkeypatch.setattr("nearbayes.gradients.information.MOST_ROWS", 600)
+    quarters = np.eye(4)[np.arange(1_200) % 4]
+    data = Data.of(quarters, np.zeros(1_200), sample_weight=np.arange(1_200) % 4 + 1.0)
+    rows = rows_of_information("hessian", data, 100, 4)
+    share = np.einsum("pr,pra->a", rows.weight, rows.x) / rows.weight.sum()
+    assert np.abs(share - [0.1, 0.2, 0.3, 0.4]).max() < 0.05
+
+
+def test_information_of_many_parameters_is_not_too_noisy():
+    wide = np.random.default_rng(3).normal(size=(300, 30))
+    exact, noisy = (
+        sds_over_laplaces(wide, n_draws=200, information=kind) for kind in ("hessian", "scores")
+    )
+    # the same random numbers move the draws; with 1,000 outcomes it is 1.05 or more
+    assert abs((noisy / exact).mean() - 1) < 0.02 + 1 / np.sqrt(2 * 200 * 30)
+
+
+def test_too_few_simulated_outcomes_are_refused():
+    normal = nb.GradientMartingale(
+        lambda theta, z: -jnp.sum((z - theta) ** 2) / 2,
+        lambda theta, key: theta + jax.random.normal(key, (3,)),
+        np.zeros(3),
+        n_samples=10,
+    )  # a mean of 10 would make the first variance (1 - 3 / 10) ** -3 times too large
+    with pytest.raises(ValueError, match="n_samples must be 150 or more for 3 parameters"):
+        drawn(normal, RNG.normal(size=(30, 3)), n_draws=2)
+
+
+@pytest.mark.parametrize("refresh", ["block", "row"])
+def test_empirical_information_is_that_of_the_first_fit(refresh):
+    normal = nb.GradientMartingale(
+        lambda theta, z: -theta[1] - 0.5 * ((z - theta[0]) * jnp.exp(-theta[1])) ** 2,
+        lambda theta, key: theta[0] + jnp.exp(theta[1]) * jax.random.normal(key),
+        np.zeros(2),
+        information="empirical",
+        refresh=refresh,
+    )
+    z = np.random.default_rng(4).normal(size=30)
+    scaled = (z - z.mean()) / z.std()
+    scores = np.column_stack([scaled / z.std(), scaled**2 - 1])
+    by = np.linalg.inv(scores.T @ scores / 30)
+    sandwich = by @ np.diag([1 / z.var(), 2]) @ by / 30
+    ratios = drawn(normal, z, 400).apply(lambda theta: theta).std / np.sqrt(np.diag(sandwich))
+    # 0.05 for a path whose scale moves; of moved parameters it would be 1.3
+    assert np.abs(ratios - 1).max() < 0.05 + 3 / np.sqrt(2 * 400)

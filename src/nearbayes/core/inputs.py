@@ -26,6 +26,7 @@ __all__ = ["KDE", "Callable", "Pool", "Uniform", "Urn", "as_inputs"]
 
 Array = NDArray[np.float64]
 MOST_BALLS = 2_000_000  # rows drawn at a time
+FEW = 32  # with fewer draws at a time, it is faster to make draw after draw
 
 
 @dataclass(frozen=True)
@@ -57,14 +58,21 @@ class Urn:
         """Draw `size` past input rows for each of many draws that have the same data.
 
         Rows are drawn one by one in random order, for many draws at once: row i is an old row or
-        a copy of one of the i rows before it. A Dirichlet distribution per draw is slower.
+        a copy of one of the i rows before it. A Dirichlet distribution per draw is slower, unless
+        there are so many rows that only a few draws can be made at once.
         """
-        counts, at_once = data.row_counts(), max(1, MOST_BALLS // (size + len(data.row_counts())))
-        parts = [
-            _one_by_one(counts, size, min(at_once, n_draws - first), rng)
-            for first in range(0, n_draws, at_once)
-        ]
-        return RowsOfDraws(data.table, parts[0] if len(parts) == 1 else np.concatenate(parts))
+        counts = data.row_counts()
+        at_once = min(MOST_BALLS // (size + len(counts)), n_draws)
+        # draws last in memory, as they are read
+        positions = np.empty((size, n_draws), dtype=np.int32).T
+        if at_once < min(FEW, n_draws):
+            for draw in positions:
+                draw[:] = rng.permutation(self.sample(data, size, rng).positions)
+            return RowsOfDraws(data.table, positions)
+        for first in range(0, n_draws, at_once):
+            part = positions[first : first + at_once]
+            part[:] = _one_by_one(counts, size, len(part), rng)
+        return RowsOfDraws(data.table, positions)
 
 
 def _one_by_one(counts: Array, size: int, n_draws: int, rng: Rng) -> NDArray[np.int32]:

@@ -95,8 +95,8 @@ class KeptPredictions:
     Attributes
     ----------
     prediction : array of shape (n_rows,), (n_rows, n_outputs) or (n_rows, n_classes)
-    predictive : Predictive
-        Distribution of y at each row.
+    predictive : Predictive or None
+        Distribution of y at each row; None where the algorithm predicts, but has none.
     classes_ : array of shape (n_classes,), optional
         Classes in the training data of the model.
     """
@@ -128,15 +128,29 @@ class _Keeping(ChunkAlgorithm):
 
     def finish(self, models: Models) -> list[KeptPredictions]:
         predictions = self.chunks.predict(models, self.at)
-        predictives = self.chunks.predictives(models, self.at)
+        predictives = self._predictives(models)
         classes = [getattr(self.chunks.reveal(model), "classes_", None) for model in models]
         return list(map(KeptPredictions, predictions, predictives, classes))
+
+    def _predictives(self, models: Models) -> list[Any]:
+        """Distributions of y at the rows; None where the algorithm has no such verb."""
+        if isinstance(self.chunks, _Lifted):
+            has = type(self.chunks.algorithm).predictive is not Algorithm.predictive
+        else:
+            has = type(self.chunks).predictives is not ChunkAlgorithm.predictives
+        return self.chunks.predictives(models, self.at) if has else [None] * len(models)
 
     def predict(self, models: Models, x: Table) -> NDArray[np.float64]:
         return stack_draws([each.prediction for each in self._kept(models, x)])
 
     def predictives(self, models: Models, x: Table) -> list[Any]:
-        return [each.predictive for each in self._kept(models, x)]
+        kept = [each.predictive for each in self._kept(models, x)]
+        if any(each is None for each in kept):
+            raise TypeError(
+                "these draws keep predictions at predict_on, but no distribution of y, as the "
+                "algorithm has no predictive: use posterior.predictions(X)."
+            )
+        return kept
 
     def _kept(self, models: Models, x: Table) -> Models:
         """Reject rows other than those with kept predictions."""

@@ -33,15 +33,23 @@ class Structure:
         return jax.tree.unflatten(self.tree, leaves)
 
 
-def flattened(start: Any) -> tuple[np.ndarray[Any, np.dtype[np.float64]], Structure]:
-    """Parameters of any structure as a flat vector, and the structure."""
+def flattened(
+    start: Any, name: str = "start"
+) -> tuple[np.ndarray[Any, np.dtype[np.float64]], Structure]:
+    """A flat vector of parameters in any structure, and the structure.
+
+    Errors name `name` as where the parameters come from.
+    """
     leaves, tree = jax.tree.flatten(start)
     try:
+        if any(np.iscomplexobj(leaf) for leaf in leaves):
+            raise ValueError
         arrays = [np.asarray(leaf, dtype=np.float64) for leaf in leaves]
         flat = np.concatenate([array.ravel() for array in arrays])
     except (TypeError, ValueError):
         raise ValueError(
-            f"start must be an array of numbers, or a structure of such arrays, got {start!r}."
+            f"{name} must be an array of numbers, or a structure of such arrays, got {start!r}: "
+            "give real numbers."
         ) from None
     return flat, Structure(tree, tuple(array.shape for array in arrays))
 
@@ -80,6 +88,13 @@ class Density:
         """Gradient of the log density in the parameters, shape (size,)."""
         return jax.grad(self.log_p)(theta, x, y)
 
-    def curvature(self, theta: Any, x: Any, y: Any) -> Any:
-        """Minus the Hessian of the log density, shape (size, size)."""
-        return -jax.hessian(self.log_p)(theta, x, y)
+    def curvature_of_rows(self, theta: Any, x: Any, y: Any, weight: Any) -> Any:
+        """Minus the Hessian of the weighted sum of log densities, shape (size, size).
+
+        That of the sum, as the products of many rows are then products of matrices.
+        """
+
+        def total(theta: Any) -> Any:
+            return weight @ jax.vmap(self.log_p, in_axes=(None, 0, 0))(theta, x, y)
+
+        return -jax.hessian(total)(theta)

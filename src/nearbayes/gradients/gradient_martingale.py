@@ -11,7 +11,7 @@ This file does not import JAX, which is imported with the first fit.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Literal
@@ -40,10 +40,13 @@ __all__ = ["GradientMartingale"]
 
 Array = NDArray[np.float64]
 Keys = NDArray[np.uint32]
-NUMBERS, SMALLEST_CHUNK, LARGEST_CHUNK = 2_000_000, 8, 1_000  # of all matrices of a chunk
+NUMBERS, SMALLEST_CHUNK, LARGEST_CHUNK = 2_000_000, 8, 100  # of all matrices of a chunk
 PIECE = 1_024  # rows of a block in one program
 PREDICTED_AT_ONCE = 16
-SINGULAR = 1e-12  # smallest eigenvalue over the largest
+LEAST_SAMPLES = 1_000
+PER_PARAMETER = {"hessian": 100, "scores": 200}  # outcomes by default: spread within 2 %
+FEWEST_PER_PARAMETER = {"hessian": 50, "scores": 100}  # that are accepted: within 4 %
+SINGULAR = 1e-12  # smallest eigenvalue of the information with a unit diagonal
 KINDS = ("hessian", "scores", "empirical")
 LOST = (
     "a gradient step led to parameters that are not finite: log_density or its gradient is not "
@@ -60,9 +63,11 @@ class GradientMartingale(ChunkAlgorithm):
               \quad \hat z_{j+1} \sim p_{\theta_j}
 
     with :math:`P = I(\theta_j)^{-1}` (natural, eq. natgd-martingale) or :math:`P = 1` (plain, eq.
-    gd-martingale; its covariance is :math:`I / n`, so it is not a posterior unless I = 1). The
-    first fit is maximum likelihood. Rows of a block are used one by one, in one compiled program
-    for all draws of a chunk, so a block of 100 rows is 100 steps. Needs JAX: ``pip install
+    gd-martingale). Natural steps of size 1 / (j + 1) have the covariance :math:`I^{-1} / n` of the
+    posterior. Others are martingales with another spread: plain steps have :math:`I / n`, which is
+    not a posterior unless I = 1, and other sizes have :math:`I^{-1} \sum_j \eta_j^2`. The first fit
+    is maximum likelihood. Rows of a block are used one by one, in one compiled program for all
+    draws of a chunk, so a block of 100 rows is 100 steps. Needs JAX: ``pip install
     'nearbayes[jax]'``.
 
     Parameters
@@ -78,7 +83,8 @@ class GradientMartingale(ChunkAlgorithm):
     gradient : "natural" or "plain"
     information : "hessian", "scores", "empirical" or callable
         Fisher information of one observation: minus the expected Hessian or the expected product
-        of scores, both at simulated outcomes; the product of scores at the real ones; or a function
+        of scores, both at simulated outcomes; the product of scores at the real ones and the first
+        fit, which holds for the whole path; or a function
         ``information(theta)``, ``information(theta, x)`` with inputs, of shape (d, d). With inputs
         it is averaged over the real rows.
     refresh : "block" or "row"
@@ -88,9 +94,12 @@ class GradientMartingale(ChunkAlgorithm):
     finish_after : int or float, optional
         Stop after this many steps (a float: times n), and add the rest of the path from its limit,
         :math:`N(0, I(\theta)^{-1} / M)` for M rows, real and imputed (Fong and Yiu, 2024). The full
-        variance is then captured.
-    n_samples : int
-        Number of simulated outcomes for one evaluation of the information.
+        variance is then captured. Without it, a draw takes about 10 n steps: with more than some
+        10,000 rows, pass a number such as 1,000.
+    n_samples : int, optional
+        Smallest number of simulated outcomes for one evaluation of the information; default 1,000,
+        or 100 per parameter (200 for "scores") if that is more. With inputs, every real row gets at
+        least one.
     predict_function : callable, optional
         ``predict_function(theta, x)`` at a row x, so that the posterior can predict.
     fit_function : callable, optional
@@ -121,9 +130,12 @@ class GradientMartingale(ChunkAlgorithm):
     refresh: Literal["block", "row"] = "block"
     step_size: StepSize | None = None
     finish_after: FinishAfter = None
-    n_samples: int = 1_000
+    n_samples: int | None = None
     predict_function: Callable[[Any, Any], Any] | None = None
     fit_function: Callable[..., Any] | None = None
+    # of prepared data
+    _empirical: Array | None = field(default=None, init=False, repr=False)
+    _columns: int | None = field(default=None, init=False, repr=False)
 
     def __post_init__(self) -> None:
         for name in ("log_density", "sampler"):
@@ -136,9 +148,9 @@ class GradientMartingale(ChunkAlgorithm):
         _check_choice("refresh", self.refresh, ("block", "row"))
         if not callable(self.information):
             _check_choice("information", self.information, KINDS, "a function, ")
-        if not is_whole(self.n_samples) or self.n_samples < 1:
+        if self.n_samples is not None and (not is_whole(self.n_samples) or self.n_samples < 1):
             raise ValueError(
-                f"n_samples must be a whole number, 1 or more, got {self.n_samples!r}."
+                f"n_samples must be None or a whole number, 1 or more, got {self.n_samples!r}."
             )
         check_finish_after(self.finish_after)
 
@@ -176,9 +188,25 @@ class GradientMartingale(ChunkAlgorithm):
                 "as numbers."
             ) from None
         numeric = replace(data, y=outcomes)
+        self._check_n_samples(numeric)
         density, rows = self._density(data), _arrays(numeric)
         _jax("checking").check_functions(density, self.information, self._flat_start, *rows)
-        return self, numeric
+        prepared = replace(self)
+        object.__setattr__(prepared, "_columns", rows[0].shape[1])
+        if self.information == "empirical" and not self._is_unused:
+            object.__setattr__(prepared, "_empirical", self._empirical_information(numeric))
+        return prepared, numeric
+
+    def _empirical_information(self, data: Data) -> Array:
+        """Mean product of real scores at the first fit, the only place where it is information.
+
+        At the parameters of a draw it would hold the distance to the first fit, too.
+        """
+        program = _jax("walking").information_program(self._density(data), "empirical")
+        theta, rows = self._first_fit(data)[None], self._all_rows(data)
+        with _float64():
+            found = program(theta, rows, np.zeros((1, 2), dtype=np.uint32))
+        return np.asarray(found[0])
 
     def fit(self, data: Sequence[Data], streams: Streams) -> Array:
         """Maximum likelihood of each draw's rows, shape (n_draws, n_parameters)."""
@@ -196,16 +224,25 @@ class GradientMartingale(ChunkAlgorithm):
         if self.fit_function is not None:
             rows = data.repeat() if data.count is not None else data
             given = (rows.y,) if rows.table is None else (rows.x, rows.y)
-            found = np.asarray(_jax("densities").flattened(self.fit_function(*given))[0])
+            fitted = self.fit_function(*given)
+            found = np.asarray(_jax("densities").flattened(fitted, "what fit_function gives")[0])
             if found.shape != self._flat_start.shape:
                 raise ValueError(
                     f"fit_function must give {self._flat_start.size} parameters, like start, got "
                     f"{found.size}."
                 )
+            if not np.isfinite(found).all():
+                raise ValueError("fit_function must give finite parameters, got NaN or infinity.")
             return found
         program = _jax("newton").maximum_program(self._density(data))
         with _float64():
-            theta, converged = program(self._flat_start, *_arrays(data), data.counts)
+            theta, converged, curved = program(self._flat_start, *_arrays(data), data.counts)
+        if not converged and not curved:
+            raise ValueError(
+                "the search for the maximum likelihood from start did not settle, as log_density "
+                "is nowhere concave in some parameter: its Hessian says nothing where it has kinks "
+                "(absolute values), so give fit_function, and information='scores'."
+            )
         if not converged:
             raise ValueError(
                 "the search for the maximum likelihood from start did not converge: the likelihood "
@@ -227,20 +264,26 @@ class GradientMartingale(ChunkAlgorithm):
             raise DrawsFailedError(errors)
         return np.stack([found[place] for place in data])
 
+    @property
+    def _refresh(self) -> Literal["block", "row"]:
+        """When the matrix of a step is made anew; one that is known is not."""
+        return self.refresh if self._empirical is None else "block"
+
     def _check_information(self, theta: Array, data: Data, streams: Streams) -> None:
-        if self.gradient == "plain" and self.finish_after is None:
+        if self._is_unused:
             return
         walking = _jax("walking")
         keys = streams.chunk.integers(2**32, size=(1, 2), dtype=np.uint32)
         program = walking.information_program(self._density(data), self.information)
         with _float64():
             found = np.asarray(program(theta[None], self._rows(data), keys))[0]
-        values = np.linalg.eigvalsh((found + found.T) / 2) if np.isfinite(found).all() else [np.nan]
-        if not values[0] > SINGULAR * values[-1]:
+        smallest = _jax("information").smallest_share(found)
+        if not smallest > SINGULAR:
             raise ValueError(
-                "the Fisher information at the first fit is singular or not finite (eigenvalues "
-                f"{values[0]:.3g} to {values[-1]:.3g}): leave out parameters that the others "
-                "determine, raise n_samples, or use gradient='plain'."
+                "the Fisher information at the first fit is singular or not finite (smallest "
+                f"eigenvalue {smallest:.3g}, of the matrix with a unit diagonal): leave out "
+                "parameters that the others determine (or that separated classes leave open), or "
+                "use gradient='plain'."
             )
 
     def sample(self, models: Array, x: Sequence[Rows], streams: Streams) -> Keys:
@@ -275,7 +318,7 @@ class GradientMartingale(ChunkAlgorithm):
         """Gradient steps with the first rows of a block, in pieces with few different shapes."""
         walking = _jax("walking")
         program = walking.walking_program(
-            self._density(data), self.information, self.gradient, self.refresh
+            self._density(data), self.information, self.gradient, self._refresh
         )
         rows, before = self._rows(data), new.total - new.size
         places = _shuffled(new.x, streams.chunk)
@@ -289,12 +332,12 @@ class GradientMartingale(ChunkAlgorithm):
         return np.asarray(theta)
 
     def _matrix(self, data: Data, rows: Any, models: Array, keys: Keys) -> Any:
-        """The matrix P of a block for every draw; computed once if all draws are equal."""
-        if self.gradient == "plain" or self.refresh == "row":
+        """The matrix P of a block for every draw; computed once where all draws are alike."""
+        if self.gradient == "plain" or self._refresh == "row":
             return np.zeros((len(models), 0, 0))
         program = _jax("walking").inverse_program(self._density(data), self.information)
-        is_exact = callable(self.information) or self.information == "empirical"
-        if is_exact and (models == models[0]).all():  # as at the first fit
+        alike = callable(self.information) and (models == models[0]).all()  # as at the first fit
+        if alike or self._empirical is not None:
             return np.repeat(
                 np.asarray(program(models[:1], rows, keys[:1], 0)), len(models), axis=0
             )
@@ -325,7 +368,40 @@ class GradientMartingale(ChunkAlgorithm):
         return self._fitted(made)
 
     def _rows(self, data: Data) -> Any:
-        return _jax("information").rows_of_information(self.information, data, self.n_samples)
+        """What the information is made of: rows, or a matrix that is known."""
+        if self._empirical is None:
+            return self._all_rows(data)
+        none = np.zeros(0)
+        return _jax("information").RowsOfInformation(none, none, none, self._empirical)
+
+    def _all_rows(self, data: Data) -> Any:
+        size = self._flat_start.size
+        kind = "" if callable(self.information) else self.information
+        n_samples = self.n_samples or max(LEAST_SAMPLES, PER_PARAMETER.get(kind, 0) * size)
+        return _jax("information").rows_of_information(self.information, data, n_samples, size)
+
+    def _check_n_samples(self, data: Data) -> None:
+        """Refuse so few simulated outcomes that the inverse of their mean is far too large.
+
+        The inverse of a mean of m products of scores widens standard deviations of d parameters by
+        about (1 - d / m) ** -1.5.
+        """
+        kind = "" if callable(self.information) else self.information
+        if self.n_samples is None or kind not in FEWEST_PER_PARAMETER or self._is_unused:
+            return
+        least = FEWEST_PER_PARAMETER[kind] * self._flat_start.size
+        made = self.n_samples if data.table is None else max(self.n_samples, len(data.y))
+        if made < least:
+            raise ValueError(
+                f"n_samples must be {least} or more for {self._flat_start.size} parameters, as the "
+                f"spread of draws is too wide with fewer, got {self.n_samples}: leave it out, or "
+                "give the information as a function."
+            )
+
+    @property
+    def _is_unused(self) -> bool:
+        """Whether no step needs the information."""
+        return self.gradient == "plain" and self.finish_after is None
 
     def reveal(self, model: Array) -> Any:
         """Parameters in the structure of `start`."""
@@ -339,6 +415,11 @@ class GradientMartingale(ChunkAlgorithm):
                 "posterior.apply(function)."
             )
         thetas, rows = np.asarray(models), _values(x, 0)
+        if self._columns is not None and rows.shape[1] != self._columns:
+            raise ValueError(
+                f"X must have the {self._columns} columns of the data of the fit, got "
+                f"{rows.shape[1]}."
+            )
         density = self._density(Data(x, None, np.zeros(len(rows))))
         program = _jax("walking").prediction_program(density, self.predict_function)
         # chunks of one size, so that predictions of a draw do not depend on the number of others
@@ -370,7 +451,16 @@ def _arrays(data: Data) -> tuple[Array, Array]:
 
 
 def _values(table: Table | None, n_rows: int) -> Array:
-    return np.zeros((n_rows, 0)) if table is None else numeric_values(table, "GradientMartingale")
+    if table is None:
+        return np.zeros((n_rows, 0))
+    try:
+        return numeric_values(table, "GradientMartingale")
+    except TypeError as error:
+        said = str(error).split(":")[0]  # without its advice, which is not for this family
+        raise TypeError(
+            f"X must be a dense table of numbers, as {said}: encode text as numbers, and make "
+            "sparse X dense."
+        ) from None
 
 
 def _shuffled(x: Sequence[Rows], rng: Rng) -> NDArray[np.integer[Any]] | None:
