@@ -119,6 +119,11 @@ def noises_of(record: Record, size: int, read: Reader, trusted: Collection[str] 
 
 def kept_record(draws: Sequence[KeptPredictions], members: Members) -> dict[str, Any]:
     """Record of kept predictions: arrays with the draw axis first."""
+    if any(each.predictive is None for each in draws):
+        raise NotSaveable(
+            "predictions without a distribution of y cannot be saved: save the numbers with "
+            "np.save(path, posterior.predict(X))."
+        )
     kind = _kind(draws[0].predictive, PREDICTIVES)
     if kind is None:
         raise NotSaveable(

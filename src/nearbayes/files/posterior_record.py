@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from nearbayes.core.lifting import KeptPredictions
 from nearbayes.core.posterior import FailedDraw, Posterior, Provenance
 from nearbayes.draws.calibration import Calibration
 from nearbayes.files.arrays import NotSaveable, array_bytes, array_of
@@ -52,8 +53,10 @@ def posterior_record(
             "nearbayes.registry says how: register one, or save the values that you need, "
             "np.save(path, posterior.apply(function).values)."
         )
-    kept = posterior.kept_at
-    chosen = [posterior.first, *(posterior.models[i] for i in draws)]
+    kept, first = posterior.kept_at, posterior.first
+    if kept is not None and not isinstance(first, KeptPredictions):
+        (first,) = posterior.chunks.finish([first])
+    chosen = [first, *(posterior.models[i] for i in draws)]
     dump = family.resolved("files").dump_draws
     return {
         "n_draws": len(draws),
