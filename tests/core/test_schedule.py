@@ -4,7 +4,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import minimize
 
-from nearbayes.core.schedule import Schedule, captured, inflation, is_whole
+from nearbayes.core.schedule import Schedule, captured, inflation_of, is_whole
 
 rows = st.integers(2, 10_000)
 
@@ -82,7 +82,7 @@ def test_blocks_of_two_rows_are_at_least_one():
 def test_no_refits():
     none = Schedule.optimal(0)
     assert (none.blocks(10), none.captured(10), none.inflation(10)) == ((), 0.0, 1.0)
-    assert inflation(10, []) == 1.0
+    assert inflation_of(captured(10, [])) == 1.0
 
 
 def test_captured_is_the_formula_of_the_blocks_used():

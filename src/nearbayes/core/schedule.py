@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from numbers import Integral, Real
 
-__all__ = ["Schedule", "captured", "inflation", "inflation_of", "usual_schedule"]
+__all__ = ["Schedule", "captured", "inflation_of", "usual_schedule"]
 
 
 def captured(n: float, blocks: Sequence[int]) -> float:
@@ -40,21 +40,16 @@ def captured(n: float, blocks: Sequence[int]) -> float:
     return share
 
 
-def inflation(n: float, blocks: Sequence[int]) -> float:
+def inflation_of(share: float) -> float:
     """Factor for standard deviations that corrects for truncation: ``captured ** -0.5`` (App. C).
 
-    It is 1 for a schedule without refits, which has no spread to inflate.
+    It is 1 if nothing is captured: a schedule without refits has no spread to inflate.
 
     Examples
     --------
-    >>> round(inflation(100, [100]), 3)
+    >>> inflation_of(captured(100, [100]))
     2.0
     """
-    return inflation_of(captured(n, blocks))
-
-
-def inflation_of(share: float) -> float:
-    """Factor for standard deviations that corrects for a captured share; 1 if there is none."""
     return share**-0.5 if share > 0 else 1.0
 
 
@@ -115,7 +110,7 @@ class Schedule:
             rest of the horizon.
         """
         for name, value in (("horizon", horizon), ("block", block)):
-            if not _is_number(value) or not math.isfinite(value) or value <= 0:
+            if not is_number(value) or not math.isfinite(value) or value <= 0:
                 raise ValueError(f"{name} must be a positive number, got {value!r}.")
         return cls(horizon=horizon, block=block)
 
@@ -155,8 +150,8 @@ class Schedule:
         return captured(n, self.blocks(n))
 
     def inflation(self, n: float) -> float:
-        """Factor for standard deviations with n real rows (see `inflation`)."""
-        return inflation(n, self.blocks(n))
+        """Factor for standard deviations with n real rows (see `inflation_of`)."""
+        return inflation_of(self.captured(n))
 
     def _optimal_ends(self, n: float) -> list[float]:
         """Rows imputed after each refit of the optimal schedule."""
@@ -186,10 +181,6 @@ class Schedule:
 def usual_schedule(n_refits: int | None) -> Schedule:
     """The optimal schedule, with 8 refits if their number is left open."""
     return Schedule.optimal(8 if n_refits is None else n_refits)
-
-
-def _is_number(value: object) -> bool:
-    return isinstance(value, Real) and not isinstance(value, bool)
 
 
 def is_whole(value: object) -> bool:
