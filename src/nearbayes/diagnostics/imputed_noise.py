@@ -10,9 +10,9 @@ and tails,
 .. math:: \sum_{j=1}^{4} n \bigl(\overline{\pi_j(u)}\bigr)^2 \sim \chi^2_4
 
 with the orthonormal Legendre polynomials :math:`\pi_j` on (0, 1) (Neyman, 1937); whether 90 %
-ranges hold 90 %; and whether u, or its distance from the centre, differs among groups of rows by
-the prediction or a column (Kruskal and Wallis, 1952). For classes, the Brier score of held-out
-labels is compared with that of imputed ones (Spiegelhalter, 1986).
+ranges hold 90 %; and whether u differs among groups of rows by a column, or its distance from the
+centre by a column or the prediction (Kruskal and Wallis, 1952), or has a trend. For classes, the
+Brier score of held-out labels is compared with that of imputed ones (Spiegelhalter, 1986).
 """
 
 from __future__ import annotations
@@ -39,13 +39,15 @@ PREDICTION = "the prediction"
 FEW_VALUES = 5  # of a column, which are then groups of rows; else so many groups of equal size
 N_SAMPLES = 99
 MOST_COLUMNS = 20
-SURE = 0.001  # p-value, shared by all tests of a line
+SURE = 0.001  # p-value of each of three kinds of tests, shared by its tests
 LEVEL = 0.9
 N_MOMENTS = 4  # mean, spread, skewness and tails
 LARGEST_GAP = 0.05  # squared distance from uniform ranks, that of a sd which is 17 % too small
-LARGEST_SHARE = 0.05  # of a variance among groups; that of a mean which is off by .2 sd
+LARGEST_SHIFT = 0.05  # share of the variance of ranks, that of a mean which is off by .2 sd
+LARGEST_SPREAD = 0.03  # share of the variance of their distances from the centre
 LARGEST_MISS = 0.06  # of a coverage
 LARGEST_RATIO = 0.1  # of Brier scores
+MOST_LEVERAGE = 0.9
 
 
 def noise_line(case: Case) -> Line:
@@ -90,15 +92,18 @@ def _faults(
 ) -> tuple[list[Fault], dict[str, Any] | None]:
     """What is wrong with ranks, shape (n, n_columns), given what they may depend on, and where."""
     found = []
-    tests = ranks.shape[1] * (2 + 2 * causes.shape[1])
-    if any(_differs(column, SURE / tests) or _misses(column, SURE / tests) for column in ranks.T):
+    sure = SURE / (2 * ranks.shape[1])
+    if any(_differs(column, sure) or _misses(column, sure) for column in ranks.T):
         words = "Real outcomes have another distribution around the prediction."
         found.append(Fault("noise", words))
     pairs = [(name, cause) for name, cause in zip(names, causes.T, strict=True) if np.ptp(cause)]
-    off = _strongest(ranks, pairs, SURE / tests)
+    sure = SURE / max(1, len(pairs) * ranks.shape[1])
+    # extreme predictions of a fit of many columns are too extreme, and lie on one side of outcomes
+    columns = [pair for pair in pairs if pair[0] != PREDICTION]
+    off = _strongest(ranks, columns, sure, LARGEST_SHIFT)
     if off is not None:
         return [*found, _off_centre(*off)], None  # distances from a wrong centre say little
-    uneven = _strongest(_distance(ranks), pairs, SURE / tests)
+    uneven = _strongest(_distance(ranks), pairs, sure, LARGEST_SPREAD)
     if uneven is not None:
         found.append(_uneven(*uneven))
     where = next((fault.where for fault in found if fault.of == "noise" and fault.where), None)
@@ -119,9 +124,12 @@ def _advice(case: Case, faults: list[Fault]) -> str:
 
 
 def _strongest(
-    values: Array, pairs: list[tuple[str, Array]], sure: float
+    values: Array, pairs: list[tuple[str, Array]], sure: float, least: float
 ) -> tuple[str, list[Group], Array] | None:
-    """The cause among whose groups a column of values differs most, by more than chance."""
+    """The cause that a column of values goes with most, by more than chance.
+
+    Rows are compared by groups, and by a trend, which is clearer where it goes one way.
+    """
     found = []
     for name, cause in pairs:
         groups = _groups(cause)
@@ -129,9 +137,10 @@ def _strongest(
             parts = [column[group.rows] for group in groups]
             if len(parts) < 2 or np.ptp(column) == 0:
                 continue
-            statistic, p_value = stats.kruskal(*parts)
-            share = (statistic - len(parts) + 1) / (len(column) - len(parts))
-            if p_value < sure and share > LARGEST_SHARE:
+            statistic, by_groups = stats.kruskal(*parts)
+            slope, by_trend = stats.spearmanr(cause, column)
+            share = max((statistic - len(parts) + 1) / (len(column) - len(parts)), slope**2)
+            if 2 * min(by_groups, by_trend) < sure and share > least:
                 found.append((share, name, groups, column))
     return max(found, key=lambda each: each[0])[1:] if found else None
 
@@ -252,13 +261,16 @@ def _fit_sds(case: Case, x: Table, values: Array) -> Array:
     """Standard deviations of a fit to all other rows, where imputed outcomes do not hold them.
 
     Noise from held-out residuals holds the error of the fit already, and so do distributions of y
-    with the variance of their own.
+    with a variance of their own. In a linear model, with leverage h of a row (the variance of the
+    fit over that of the noise), a fit without the row has the variance h / (1 - h).
     """
     traits = case.algorithm.traits
     if traits.calibrate or traits.own_variance or case.posterior.kept_at is not None:
         return np.zeros((len(values), 1, 1))
+    noise = np.maximum(values.var(axis=1, keepdims=True), np.finfo(float).tiny)
     variances = case.spread_at(x).var(axis=0, ddof=1).reshape(len(values), 1, -1)
-    return np.asarray(np.sqrt(variances * N_FOLDS / (N_FOLDS - 1)))
+    leverage = np.minimum(variances / noise * N_FOLDS / (N_FOLDS - 1), MOST_LEVERAGE)
+    return np.asarray(np.sqrt(noise * leverage / (1 - leverage)))
 
 
 def _imputed(case: Case, fold: HeldOutFold, rng: Any) -> tuple[Any, Table]:
