@@ -83,9 +83,9 @@ def forecast_line(posterior: Posterior, case: Case | None, at: Sequence[float] |
     else:
         found = exponent_of(without_finish(posterior, trace))
     exponent, error = found
-    ratio = (rows / n) ** (-exponent / 2)
-    low = (rows / n) ** (-min(MOST, exponent + 2 * error) / 2)
-    high = (rows / n) ** (-max(LEAST, exponent - 2 * error) / 2)
+    ratio, chance = (rows / n) ** (-exponent / 2), np.exp(2 * _chance(trace, n))
+    low = (rows / n) ** (-min(MOST, exponent + 2 * error) / 2) / chance
+    high = (rows / n) ** (-max(LEAST, exponent - 2 * error) / 2) * chance
     details = {"n": n, "rows": rows, "ratio": ratio, "low": low, "high": high}
     parts = [
         f"{r:.0%} at {m:,.0f} rows ({a:.0%} to {b:.0%})"
@@ -137,6 +137,19 @@ def _variances(case: Case) -> tuple[Array, Array]:
         quarters.append(each.var(axis=0, ddof=1).mean())
     halves = [2 * fold.apart.mean() for fold in case.folds]
     return np.array(quarters), np.array(halves)
+
+
+def _chance(trace: Trace, n: float) -> float:
+    """Standard error of the logarithm of the width now: few draws, and noise learned from n rows.
+
+    The width with more rows is compared with it.
+    """
+    ends = trace.values[:, -1]
+    left = [
+        np.log(np.delete(ends, part, axis=0).std(axis=0, ddof=1).mean())
+        for part in _parts(len(ends))
+    ]
+    return float(np.sqrt((len(left) - 1) * np.var(left) + 1 / (2 * n)))
 
 
 def _parts(n_draws: int) -> list[NDArray[np.intp]]:

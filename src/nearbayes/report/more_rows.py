@@ -33,7 +33,7 @@ def more_rows(held: HeldOut) -> dict[str, Any]:
             f" Twice as many rows ({first['rows']:,}) would make the intervals of "
             f"{'probabilities' if held.is_classifier else 'averages'}, which say how well these "
             f"are known, narrower by about {likely(1 - first['ratio'])} "
-            f"({likely(1 - first['high'])} to {likely(1 - first['low'])})."
+            f"({likely(max(0.0, 1 - first['high']))} to {likely(1 - first['low'])})."
         )
     return {
         "share": rounded(share),
