@@ -23,7 +23,7 @@ FORECAST_LEARNERS = ("linear regression", "tuned boosted tree", NEIGHBOURS)
 N_ROWS = 200  # simulated, of a verdict
 N_NOW, TIMES, N_POINTS = 250, 4, 200  # of a forecast
 FORECAST_SPLITS = 6
-SEED = 67  # another one whenever the diagnosis has changed
+SEED = 71  # another one whenever the diagnosis has changed
 
 
 @dataclass(frozen=True)
