@@ -41,9 +41,7 @@ def captured(n: float, blocks: Sequence[int]) -> float:
 
 
 def inflation_of(share: float) -> float:
-    """Factor for standard deviations that corrects for truncation: ``captured ** -0.5`` (App. C).
-
-    It is 1 if nothing is captured: a schedule without refits has no spread to inflate.
+    """Correction of standard deviations, ``captured ** -0.5`` (App. C); 1 without any refits.
 
     Examples
     --------
