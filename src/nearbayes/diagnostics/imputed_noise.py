@@ -169,11 +169,9 @@ class Group(NamedTuple):
             return f"{self.low:.3g}"
         if np.isinf(self.low):
             return f"below {self.high:.3g}"
-        return (
-            f"above {self.low:.3g}"
-            if np.isinf(self.high)
-            else (f"between {self.low:.3g} and {self.high:.3g}")
-        )
+        if np.isinf(self.high):
+            return f"above {self.low:.3g}"
+        return f"between {self.low:.3g} and {self.high:.3g}"
 
     def to_dict(self, name: str, share: float) -> dict[str, Any]:
         """Where ranges hold only a share of the outcomes, for reports."""
