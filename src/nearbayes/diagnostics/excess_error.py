@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 from nearbayes.core.data import Data
 from nearbayes.core.seeds import integer_seed
 from nearbayes.diagnostics.diagnosis import CLEARLY, Line
+from nearbayes.diagnostics.jackknife import jackknife_error
 from nearbayes.diagnostics.redrawing import replicates
 from nearbayes.diagnostics.refitting import Case, as_columns
 
@@ -45,8 +46,7 @@ def excess_line(case: Case) -> Line:
     if not wanted.any():
         return Line(NAME, "unknown", "All draws are the same, so there are no tasks.", unit=UNIT)
     ratio, share = _excess(moved, wanted)
-    left = [_excess(np.delete(moved, k, 0), np.delete(wanted, k, 0))[0] for k in range(N_TASKS)]
-    error = float(np.sqrt((N_TASKS - 1) * np.var(left)))
+    error = jackknife_error(lambda *left: _excess(*left)[0], moved, wanted)
     details = {
         "fit": ((moved - wanted) ** 2).mean(axis=1),
         "mixture": ((share * moved - wanted) ** 2).mean(axis=1),

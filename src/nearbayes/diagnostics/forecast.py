@@ -5,9 +5,9 @@ models (App. C). There a comes from the paths: if the variance of increments per
 as :math:`m^{-(1 + a)}`, what is left at m rows falls as :math:`m^{-a}`.
 
 Flexible learners are not regular: the variance of neighbours does not depend on n at all, and
-paths do not show it, as imputed rows hold no more than the last fit. Their a was 0.36 ± 0.3 in
-trials with seven learners and five data sets. Beside that, it is measured by fits to disjoint parts
-of the rows: how much less fits to halves differ from each other than fits to quarters.
+paths do not show it, as imputed rows hold no more than the last fit. What is usual for them is
+measured by ``python -m benchmarks.variance_exponents``. Beside that, a is measured by fits to
+disjoint parts of the rows: how much less fits to halves differ than fits to quarters.
 
 The held-out error is read off the learning curve: what fits to all other rows gain over fits to
 half of them goes on with the power b,
@@ -29,6 +29,7 @@ from nearbayes.core.seeds import integer_seed
 from nearbayes.diagnostics.diagnosis import Line
 from nearbayes.diagnostics.drift import growth_exponent, untraced
 from nearbayes.diagnostics.finished_paths import without_finish
+from nearbayes.diagnostics.jackknife import jackknife_error
 from nearbayes.diagnostics.refitting import N_FOLDS, Case, as_columns, part_of
 from nearbayes.draws.path_trace import Trace
 
@@ -43,6 +44,7 @@ SHARE, SHARE_ERROR = 0.35, 0.1  # of the way from 1 to the exponent of the paths
 SPREAD = 0.8  # of such exponents around 1
 LEAST, MOST = 0.0, 2.0
 N_PARTS = 4
+MOST_PARTS = 10  # of the draws, to be left out in turn
 FEWEST_ROWS = 10  # of a part
 NOT_A_POWER = 0.4  # by which exponents of posteriors differ from measured ones in these trials
 CURVES = (0.4, 0.7, 1.0)  # powers b of the held-out error: slowest, usual, fastest
@@ -112,8 +114,7 @@ def flexible_exponent(case: Case | None) -> Exponent:
     if not (quarters > 0).all() or not (halves > 0).all():
         return FLEXIBLE
     measured = _log_ratio(quarters, halves)
-    left = [_log_ratio(np.delete(quarters, k), np.delete(halves, k)) for k in range(N_FOLDS)]
-    variance = (N_FOLDS - 1) * np.var(left) + NOT_A_POWER**2
+    variance = jackknife_error(_log_ratio, quarters, halves) ** 2 + NOT_A_POWER**2
     weight = sd**2 / (sd**2 + variance)
     exponent = np.clip(usual + weight * (measured - usual), LEAST, MOST)
     return float(exponent), float(np.sqrt(weight * variance))
@@ -144,16 +145,12 @@ def _chance(trace: Trace, n: float) -> float:
 
     The width with more rows is compared with it.
     """
-    ends = trace.values[:, -1]
-    left = [
-        np.log(np.delete(ends, part, axis=0).std(axis=0, ddof=1).mean())
-        for part in _parts(len(ends))
-    ]
-    return float(np.sqrt((len(left) - 1) * np.var(left) + 1 / (2 * n)))
+    few_draws = jackknife_error(_log_spread, trace.values[:, -1], most_parts=MOST_PARTS)
+    return float(np.sqrt(few_draws**2 + 1 / (2 * n)))
 
 
-def _parts(n_draws: int) -> list[NDArray[np.intp]]:
-    return np.array_split(np.arange(n_draws), min(n_draws, 10))
+def _log_spread(draws: Array) -> float:
+    return float(np.log(draws.std(axis=0, ddof=1).mean()))
 
 
 def exponent_of(trace: Trace) -> Exponent:
@@ -161,15 +158,14 @@ def exponent_of(trace: Trace) -> Exponent:
 
     The draw is stronger where few draws make the measured exponent uncertain.
     """
-    parts = _parts(len(trace.values))
-    left = [
-        growth_exponent(Trace(trace.n_rows, np.delete(trace.values, part, axis=0)))
-        for part in parts
-    ]
-    measured = -1 - growth_exponent(trace)
-    if not np.isfinite([measured, *left]).all():
+
+    def exponent(values: Array) -> float:
+        return -1 - growth_exponent(Trace(trace.n_rows, values))
+
+    measured = exponent(trace.values)
+    variance = jackknife_error(exponent, trace.values, most_parts=MOST_PARTS) ** 2
+    if not np.isfinite([measured, variance]).all():
         return REGULAR, SHARE * SPREAD
-    variance = (len(parts) - 1) * np.var(left)
     weight = SHARE * SPREAD**2 / (SPREAD**2 + variance)
     away = measured - REGULAR
     error = np.sqrt(weight**2 * variance + (SHARE_ERROR * away) ** 2)

@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 from nearbayes.core.data import Data
 from nearbayes.core.seeds import integer_seed
 from nearbayes.diagnostics.diagnosis import CLEARLY, Line
+from nearbayes.diagnostics.jackknife import jackknife_error
 from nearbayes.diagnostics.redrawing import Draw
 from nearbayes.diagnostics.refitting import Case, as_columns
 
@@ -94,12 +95,7 @@ def given_line(case: Case, tasks: Sequence[Task], draw: Draw) -> Line:
     rng, algorithm = case.rng(8), getattr(case.algorithm, "algorithm", case.algorithm)
     found = np.array([_on(task, draw, algorithm, integer_seed(rng)) for task in tasks])
     fit, mean, held = found.T
-    ratio = float(fit.sum() / mean.sum() - 1) if mean.any() else 0.0
-    left = [
-        np.delete(fit, k).sum() / max(np.delete(mean, k).sum(), np.finfo(float).tiny) - 1
-        for k in range(len(tasks))
-    ]
-    error = float(np.sqrt((len(tasks) - 1) * np.var(left)))
+    ratio, error = _excess(fit, mean), jackknife_error(_excess, fit, mean)
     share, doubt = float(held.mean()), float(held.std(ddof=1) / np.sqrt(len(tasks)))
     details = {"fit": fit, "mixture": mean, "held": held}
     words = (
@@ -115,6 +111,10 @@ def given_line(case: Case, tasks: Sequence[Task], draw: Draw) -> Line:
         advice = "Calibrate (calibration='simulation'), or use a learner with less bias."
         return Line(NAME, "warning", said, advice, ratio, error, UNIT, details)
     return Line(NAME, "good", words, "", ratio, error, UNIT, details)
+
+
+def _excess(fit: Array, mean: Array) -> float:
+    return float(fit.sum() / max(mean.sum(), np.finfo(float).tiny) - 1)
 
 
 def _on(task: Task, draw: Draw, algorithm: Any, seed: int) -> Found:
