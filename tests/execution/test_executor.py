@@ -5,6 +5,7 @@ import joblib
 import numpy as np
 import pytest
 import sklearn
+from joblib.externals.loky.process_executor import _ExecutorManagerThread
 from joblib.parallel import ThreadingBackend
 from threadpoolctl import threadpool_info, threadpool_limits
 
@@ -250,6 +251,21 @@ def test_errors_come_back_from_processes_even_if_they_do_not_pickle():
     assert "one and two" in found.lost[0].error
     with pytest.raises(RuntimeError, match="one and two"):
         do(task, [0, 1], n_jobs=2, on_error="raise")
+
+
+def test_a_worker_may_be_stopped_before_its_task_was_taken(monkeypatch):
+    """The thread of loky that hands out tasks may be slow; it must not fail (a warning here)."""
+    wakes = _ExecutorManagerThread.wait_result_broken_or_wakeup
+
+    def slowly(self):
+        found = wakes(self)
+        time.sleep(0.2)
+        return found
+
+    monkeypatch.setattr(_ExecutorManagerThread, "wait_result_broken_or_wakeup", slowly)
+    for _ in range(3):
+        with pytest.raises(ZeroDivisionError):
+            do(lambda shared, k: 1 // 0, range(4), n_jobs=2, on_error="raise")
 
 
 def test_a_result_that_does_not_pickle_is_lost_alone():

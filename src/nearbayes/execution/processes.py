@@ -34,6 +34,7 @@ DIED = "the worker process died, as when memory runs out: lower n_jobs or the da
 TRIES = 2  # attempts for an item whose worker died
 STARTS = 3  # successive workers that may die before any result
 LOOKS_EVERY = 0.1  # seconds between two checks of a worker's memory
+TAKEN_WITHIN = 5.0  # seconds in which loky's thread takes a submitted task, even on a busy machine
 IDLE = 300.0  # seconds after which an unused worker ends
 THREADS = (
     "OMP_NUM_THREADS",
@@ -100,7 +101,14 @@ class _Worker:
                     self.pool = _borrowed()
 
     def end(self) -> None:
+        self._wait_until_taken()
         self.pool.shutdown(wait=True, kill_workers=True)
+
+    def _wait_until_taken(self) -> None:
+        """Wait until loky's thread took the task; it fails if its worker is killed before that."""
+        latest = time.monotonic() + TAKEN_WITHIN
+        while not (self.future.running() or self.future.done()) and time.monotonic() < latest:
+            time.sleep(0.001)
 
 
 class _Crew:
