@@ -77,7 +77,12 @@ def walking_program(
 
         def step(k: Any, theta: Any) -> Any:
             number = first + k
-            move = scores(theta, table[places[k]], keys, number)
+
+            def moves() -> Any:
+                return scores(theta, table[places[k]], keys, number)
+
+            # in a branch, as the compiler would otherwise sample anew for every product below
+            move = jax.lax.cond(k < n_steps, moves, lambda: jnp.zeros_like(theta))
             if gradient == "natural":
                 by = of_block
                 if refresh == "row":
