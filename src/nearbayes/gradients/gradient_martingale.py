@@ -26,12 +26,19 @@ from nearbayes.algorithms.finishing import (
     rows_to_finish,
     schedule_to,
 )
-from nearbayes.core.data import Blocks, Data, Repeated, Rows, RowsOfDraws
+from nearbayes.core.data import Blocks, Data, Repeated, Rows
 from nearbayes.core.protocols import ChunkAlgorithm, DrawsFailedError, Rng, Traits
 from nearbayes.core.schedule import Schedule, is_whole, usual_schedule
 from nearbayes.core.seeds import Streams
+from nearbayes.gradients.input_rows import (
+    PIECE,
+    arrays_of,
+    inputs_of_piece,
+    shuffled,
+    values_of,
+)
 from nearbayes.gradients.steps import StepSize, share_reached, sizes, variance_left
-from nearbayes.tables.table import Table, numeric_values
+from nearbayes.tables.table import Table
 
 if TYPE_CHECKING:
     from nearbayes.gradients.densities import Density
@@ -41,7 +48,6 @@ __all__ = ["GradientMartingale"]
 Array = NDArray[np.float64]
 Keys = NDArray[np.uint32]
 NUMBERS, SMALLEST_CHUNK, LARGEST_CHUNK = 2_000_000, 8, 100  # of all matrices of a chunk
-PIECE = 1_024  # rows of a block in one program
 PREDICTED_AT_ONCE = 16
 LEAST_SAMPLES = 1_000
 PER_PARAMETER = {"hessian": 100, "scores": 200}  # outcomes by default: spread within 2 %
@@ -189,7 +195,7 @@ class GradientMartingale(ChunkAlgorithm):
             ) from None
         numeric = replace(data, y=outcomes)
         self._check_n_samples(numeric)
-        density, rows = self._density(data), _arrays(numeric)
+        density, rows = self._density(data), arrays_of(numeric)
         _jax("checking").check_functions(density, self.information, self._flat_start, *rows)
         prepared = replace(self)
         object.__setattr__(prepared, "_columns", rows[0].shape[1])
@@ -236,7 +242,7 @@ class GradientMartingale(ChunkAlgorithm):
             return found
         program = _jax("newton").maximum_program(self._density(data))
         with _float64():
-            theta, converged, curved = program(self._flat_start, *_arrays(data), data.counts)
+            theta, converged, curved = program(self._flat_start, *arrays_of(data), data.counts)
         if not converged and not curved:
             raise ValueError(
                 "the search for the maximum likelihood from start did not settle, as log_density "
@@ -321,11 +327,11 @@ class GradientMartingale(ChunkAlgorithm):
             self._density(data), self.information, self.gradient, self._refresh
         )
         rows, before = self._rows(data), new.total - new.size
-        places = _shuffled(new.x, streams.chunk)
+        places = shuffled(new.x, streams.chunk)
         theta, matrix = models, self._matrix(data, rows, models, keys)
         for first in range(0, n_steps, PIECE):
             taken = min(PIECE, n_steps - first)
-            table, index = _inputs(new.x, places, slice(first, first + taken))
+            table, index = inputs_of_piece(new.x, places, slice(first, first + taken))
             steps = np.zeros(PIECE)
             steps[:taken] = sizes(self.step_size, before + first, taken)
             theta = program(theta, matrix, keys, rows, table, index, steps, first, taken)
@@ -363,7 +369,7 @@ class GradientMartingale(ChunkAlgorithm):
             for place, (theta, rows) in enumerate(zip(models, new.x, strict=True)):
                 table = None if rows.table is None else rows.values
                 row_keys = jax.random.split(keys[place], len(rows))
-                outcomes = np.asarray(program(theta, _values(table, len(rows)), row_keys))
+                outcomes = np.asarray(program(theta, values_of(table, len(rows)), row_keys))
                 made[place] = Data(table, None, outcomes)
         return self._fitted(made)
 
@@ -414,7 +420,7 @@ class GradientMartingale(ChunkAlgorithm):
                 "this GradientMartingale has no predict_function: pass one, or use "
                 "posterior.apply(function)."
             )
-        thetas, rows = np.asarray(models), _values(x, 0)
+        thetas, rows = np.asarray(models), values_of(x, 0)
         if self._columns is not None and rows.shape[1] != self._columns:
             raise ValueError(
                 f"X must have the {self._columns} columns of the data of the fit, got "
@@ -442,56 +448,6 @@ def _jax(module: str) -> Any:
 
 def _float64() -> Any:
     return import_module("nearbayes.compiled.precision").computing_in("float64")
-
-
-def _arrays(data: Data) -> tuple[Array, Array]:
-    """Inputs (n_rows, n_columns) and outcomes as floats; no columns if there are no inputs."""
-    table = None if data.table is None else data.x
-    return _values(table, len(data.y)), np.asarray(data.y, dtype=np.float64)
-
-
-def _values(table: Table | None, n_rows: int) -> Array:
-    if table is None:
-        return np.zeros((n_rows, 0))
-    try:
-        return numeric_values(table, "GradientMartingale")
-    except TypeError as error:
-        said = str(error).split(":")[0]  # without its advice, which is not for this family
-        raise TypeError(
-            f"X must be a dense table of numbers, as {said}: encode text as numbers, and make "
-            "sparse X dense."
-        ) from None
-
-
-def _shuffled(x: Sequence[Rows], rng: Rng) -> NDArray[np.integer[Any]] | None:
-    """The input row of each draw at each step; rows of a block are in random order.
-
-    Rows of a single draw come sorted from an urn, and the first steps are the largest.
-    """
-    if isinstance(x, RowsOfDraws):
-        return x.positions
-    if x[0].table is None:
-        return None
-    return rng.permuted(np.stack([rows.positions for rows in x]), axis=1)
-
-
-def _inputs(
-    x: Sequence[Rows], places: NDArray[np.integer[Any]] | None, piece: slice
-) -> tuple[Array, NDArray[np.int32]]:
-    """A table of input rows, and the row of each draw at each step of a piece."""
-    index = np.zeros((PIECE, len(x)), dtype=np.int32)
-    if places is None:
-        return np.zeros((1, 0)), index
-    chosen = places[:, piece]
-    taken = chosen.shape[1]
-    if isinstance(x, RowsOfDraws) or all(rows.table is x[0].table for rows in x):
-        index[:taken] = chosen.T
-        return _values(x[0].table, 0), index
-    tables = [_values(rows.table, 0)[each] for rows, each in zip(x, chosen, strict=True)]
-    stacked = np.zeros((len(x) * PIECE, tables[0].shape[1]))
-    index[:taken] = np.arange(len(x)) * PIECE + np.arange(taken)[:, None]
-    stacked[index[:taken].T.ravel()] = np.concatenate(tables)
-    return stacked, index
 
 
 def _captured(
