@@ -30,6 +30,11 @@ def test_the_file_has_the_verdict_of_the_fit_and_rows_give_it_again(made, capsys
     assert all(line["picture"] for line in stored["lines"] if line["value"] is not None)
     one = answered(capsys, "diagnose", model, data, "--checks", "noise, more data")
     assert [line["name"] for line in one["lines"]] == ["noise", "more data"]
+    asked = ("--checks", "more data", "--at", "4x, 600")
+    (more,) = answered(capsys, "diagnose", model, data, *asked)["lines"]
+    n = ModelFile.read(model).model.posterior_.provenance.n
+    assert f"at {4 * n:,.0f} rows" in more["words"]
+    assert "at 600 rows" in more["words"]
 
 
 def test_a_table_ends_with_the_verdict(made, capsys):
@@ -52,6 +57,11 @@ def test_what_cannot_be_diagnosed_gets_one_sentence(made, tmp_path, capsys):
     data, model = made
     refused(capsys, "diagnose", model, "--checks", "all", says="give the file that the model")
     refused(capsys, "diagnose", model, data, "--checks", "luck", says="--checks must be default")
+    refused(capsys, "diagnose", model, "--at", "4x", says="give the file that the model")
+    for at in ("some", "0x", "4x,,", "nanx"):
+        refused(capsys, "diagnose", model, data, "--at", at, says="--at must be numbers of rows")
+    for at in ("1x", "3"):
+        refused(capsys, "diagnose", model, data, "--at", at, says="--at must be more rows than")
     other = csv_of(tmp_path, table(n=70).assign(x=0.0), "other.csv")
     if "regression" in str(data):
         refused(capsys, "diagnose", model, other, says="not the one that the model was fitted to")

@@ -7,7 +7,7 @@ from sklearn.ensemble import (
     HistGradientBoostingRegressor,
     RandomForestClassifier,
 )
-from sklearn.linear_model import LinearRegression, LogisticRegression, Ridge
+from sklearn.linear_model import LinearRegression, LogisticRegression, Ridge, SGDClassifier
 from sklearn.model_selection import GridSearchCV
 from sklearn.neighbors import KNeighborsRegressor
 from sklearn.pipeline import make_pipeline
@@ -118,6 +118,18 @@ def test_further_arguments_reach_fit():
 
     model = EstimatorFit(Takes(), {"flavour": "sweet"}).fit(Data.of(X, Y, 2), 0)
     assert model.flavour_ == "sweet"
+
+
+def test_arguments_that_fit_writes_into_stay_as_they_were():
+    """SGDClassifier trains in the array `coef_init`: draws would share their coefficients."""
+    rng, start = np.random.default_rng(0), np.zeros((1, 2))
+    x = rng.normal(size=(50, 2))
+    data = Data(x, None, (x[:, 0] > 0).astype(int))
+    fitting = EstimatorFit(SGDClassifier(loss="log_loss"), {"coef_init": start})
+    first, second = (fitting.fit(data, seed) for seed in (1, 2))
+    assert not start.any()
+    assert not np.shares_memory(first.coef_, second.coef_)
+    assert not np.array_equal(first.coef_, second.coef_)
 
 
 def test_packages():

@@ -212,6 +212,9 @@ def diagnose(
     checks: Annotated[
         str, typer.Option(help="default, all, or names with commas, such as noise,stability.")
     ] = "default",
+    at: Annotated[
+        str, typer.Option(help="Where to forecast: rows such as 5000, or multiples such as 4x.")
+    ] = "2x,5x,10x",
     sheet: Sheet = None,
     no_header: NoHeader = False,
     delimiter: Delimiter = None,
@@ -222,7 +225,7 @@ def diagnose(
 
     frame = None if data is None else _rows_of(data, delimiter, encoding, sheet, no_header)
     speaker = context.obj.speaker
-    speaker.result(commands.diagnose(model, frame, checks, speaker))
+    speaker.result(commands.diagnose(model, frame, checks, at, speaker))
 
 
 @app.command()

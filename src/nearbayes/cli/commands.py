@@ -13,7 +13,7 @@ from nearbayes import report as report_of
 from nearbayes.cli.comparing import compare as compared
 from nearbayes.cli.console import Speaker
 from nearbayes.cli.demo import write_demo_data
-from nearbayes.cli.diagnosing import checks_of, diagnosis_table
+from nearbayes.cli.diagnosing import checks_of, diagnosis_table, rows_of
 from nearbayes.cli.diagnosing import diagnose as diagnosed
 from nearbayes.cli.errors import Stopped, UsageError
 from nearbayes.cli.explaining import explain as explained
@@ -89,10 +89,12 @@ def predict(model: Path, data: Pieces, coverage: float, output: Path, speaker: S
     return {"rows": rows, "output": str(output), "columns": columns, "notes": found.notes}
 
 
-def diagnose(model: Path, frame: pd.DataFrame | None, checks: str, speaker: Speaker) -> Result:
+def diagnose(
+    model: Path, frame: pd.DataFrame | None, checks: str, at: str, speaker: Speaker
+) -> Result:
     """Say whether the intervals of a model can be trusted."""
-    asked = checks_of(checks)
-    found = diagnosed(ModelFile.read(model), frame, asked)
+    asked, rows = checks_of(checks), rows_of(at)
+    found = diagnosed(ModelFile.read(model), frame, asked, rows)
     speaker.table(f"Diagnosis of {model}", diagnosis_table(found))
     speaker.say(as_options(f"verdict: {found['verdict']}"))
     return found

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -16,10 +17,14 @@ from nearbayes.diagnostics import Diagnosis
 from nearbayes.diagnostics.diagnose import CHECKS, FEWEST_DRAWS
 from nearbayes.execution.executor import timed_on_one_thread
 
-__all__ = ["checks_of", "diagnose", "diagnosis_table"]
+__all__ = ["USUAL_ROWS", "checks_of", "diagnose", "diagnosis_table", "rows_of"]
+
+USUAL_ROWS = (2.0, 5.0, 10.0)  # times those of the fit, where its own diagnosis forecasts
 
 
-def diagnose(made: ModelFile, frame: pd.DataFrame | None, checks: Any) -> dict[str, Any]:
+def diagnose(
+    made: ModelFile, frame: pd.DataFrame | None, checks: Any, at: Sequence[float] = USUAL_ROWS
+) -> dict[str, Any]:
     """The diagnosis with the rows of a file, or without one that of the fit.
 
     Parameters
@@ -28,6 +33,8 @@ def diagnose(made: ModelFile, frame: pd.DataFrame | None, checks: Any) -> dict[s
     frame : DataFrame, optional
         The file that the model was fitted to.
     checks : "default", "all" or names of lines
+    at : sequence of float and int
+        Where to forecast: floats are multiples of the rows of the fit, integers are rows.
     """
     if len(made.model.posterior_) < FEWEST_DRAWS:
         raise UsageError(
@@ -35,11 +42,16 @@ def diagnose(made: ModelFile, frame: pd.DataFrame | None, checks: Any) -> dict[s
             f"{len(made.model.posterior_)}: fit with a larger --draws."
         )
     if frame is None:
-        if made.diagnosis is None or checks != "default":
+        if made.diagnosis is None or checks != "default" or tuple(at) != USUAL_ROWS:
             raise UsageError("give the file that the model was fitted to as well, with its rows.")
         return made.diagnosis
     X, y = made.schema.labelled(_training_rows(made, frame))
-    found: Diagnosis = timed_on_one_thread(lambda: made.model.diagnose(X, y, checks=checks))[0]
+    n = made.model.posterior_.provenance.n
+    if any((each if isinstance(each, int) else each * n) <= n for each in at):
+        raise UsageError(f"--at must be more rows than the {n:,.0f} of the fit, or more than 1x.")
+    found: Diagnosis = timed_on_one_thread(lambda: made.model.diagnose(X, y, checks=checks, at=at))[
+        0
+    ]
     return found.to_dict()
 
 
@@ -71,6 +83,28 @@ def checks_of(given: str) -> str | Sequence[str]:
             f"got {unknown[0]!r}."
         )
     return names
+
+
+def rows_of(given: str) -> tuple[float, ...]:
+    """Where to forecast, as written on the command line: rows, or multiples that end in x.
+
+    Examples
+    --------
+    >>> rows_of("4x, 5000")
+    (4.0, 5000)
+    """
+    found = []
+    for part in (each.strip() for each in given.split(",")):
+        try:
+            found.append(float(part[:-1]) if part.endswith("x") else int(part))
+        except ValueError:
+            found.append(math.nan)
+    if not all(0 < each < math.inf for each in found):
+        raise UsageError(
+            "--at must be numbers of rows such as 5000, or multiples such as 4x, with commas "
+            f"between, got {given!r}."
+        )
+    return tuple(found)
 
 
 def _training_rows(made: ModelFile, frame: pd.DataFrame) -> pd.DataFrame:

@@ -281,7 +281,8 @@ class EstimatorFit:
         rows = data.repeat() if data.count is not None and self.weight_name is None else data
         y = rows.y if labels is None else labels[rows.y]
         x = copy.deepcopy(rows.x) if self.may_change_inputs else rows.x
-        return model.fit(x, y, **self._weights(rows), **self.params)
+        # copies, as some fits write into what they are given (SGDClassifier into coef_init)
+        return model.fit(x, y, **self._weights(rows), **copy.deepcopy(dict(self.params)))
 
     @cached_property
     def may_change_inputs(self) -> bool:
