@@ -4,7 +4,7 @@
 exponent of flexible learners (`FLEXIBLE`), and how far exponents of fits to quarters and halves are
 from those of posteriors, beyond their own error (`NOT_A_POWER`). Widths of 90 % credible intervals
 with 250 and 700 rows, 30 draws, not calibrated, two splits.
-Run: ``python -m benchmarks.variance_exponents --data-dir ../shared/data`` (15 minutes).
+Run: ``python -m benchmarks.variance_exponents --data-dir ../shared/data`` (25 minutes).
 """
 
 from __future__ import annotations
