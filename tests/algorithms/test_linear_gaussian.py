@@ -112,6 +112,15 @@ def test_every_coordinate_has_the_exact_posterior(name, n):
     assert np.abs(drawn.std(axis=0) / known.std(axis=0) - 1).max() < chance + 0.03 + 0.6 / n
 
 
+def test_numbers_of_numpy_can_be_saved(tmp_path):
+    for given in (np.int64(30), np.float64(0.5), np.float32(0.5)):
+        problem = nb.LinearGaussian(np.eye(2), finish_after=given)
+        posterior = nb.martingale_posterior(problem, RNG.normal(size=(20, 2)), n_draws=3)
+        loaded = nb.load(posterior.save(tmp_path / "p.nearbayes"))
+        assert loaded.algorithm.finish_after == given
+        assert isinstance(loaded.algorithm.finish_after, int) == isinstance(given, np.int64)
+
+
 @pytest.mark.parametrize("name", OPERATORS)
 def test_saved_draws_come_back(name, tmp_path):
     problem = nb.LinearGaussian(OPERATORS[name], alpha=-0.5, finish_after=30)

@@ -7,6 +7,7 @@ from cli_cases import csv_of, fitted, refused, table
 
 from nearbayes.cli.app import run
 from nearbayes.cli.modelfile import ModelFile
+from nearbayes.cli.option_words import as_options
 
 
 @pytest.fixture(scope="module", params=["regression", "classification"])
@@ -45,11 +46,13 @@ def test_a_table_ends_with_the_verdict(made, capsys):
 
 
 def test_the_report_has_it(made, tmp_path, capsys):
-    verdict = ModelFile.read(made[1]).diagnosis["verdict"]
+    verdict = as_options(ModelFile.read(made[1]).diagnosis["verdict"])
     assert run(["report", str(made[1]), "-o", str(tmp_path / "page.html"), "--quiet"]) == 0
     page = (tmp_path / "page.html").read_text()
     assert "Can its intervals be trusted?" in page
     assert verdict[:40] in page
+    assert "calibration='simulation'" not in page
+    assert "n_refits=" not in page
     assert page.count('<svg class="small"') >= 6
 
 

@@ -4,7 +4,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.special import logit
 
-from nearbayes.draws.credible import credible_interval, inflate, stack_draws
+from nearbayes.draws.credible import SMALLEST, credible_interval, inflate, stack_draws, start_of
 from nearbayes.draws.functional import Functional
 
 number = st.floats(-100, 100)
@@ -184,3 +184,18 @@ def test_what_does_not_vary_has_no_correlation():
     assert np.isnan(correlation[2]).all()
     assert np.isnan(correlation[:, 2]).all()
     assert np.isnan(Functional(values[:2]).correlation()).all()  # two draws: always 1 or -1
+
+
+@pytest.mark.parametrize(
+    ("link", "values", "start"),
+    [
+        ("identity", [0.0, 2.0], 0.01),
+        ("logit", [0.0, 0.2], 0.01),
+        ("log", [0.0, 0.0], 0.01),  # no positive one to go by
+        ("log", [0.0, 1e-15, 3.0], 1e-15),  # the smallest that is not 0
+        ("log", [5.0, 7.0], SMALLEST),
+        ("log", [1e-15, 7.0], 1e-15),  # any unit
+    ],
+)
+def test_what_quantities_start_with_on_the_scale_of_their_link(link, values, start):
+    assert start_of(link, np.array(values), 0.01) == start

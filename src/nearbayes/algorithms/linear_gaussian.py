@@ -29,19 +29,18 @@ from scipy.special import polygamma
 from nearbayes.algorithms.finishing import (
     FinishAfter,
     check_finish_after,
+    finishing_schedule,
     reaches,
-    schedule_to,
 )
 from nearbayes.core.data import Blocks, Data, Repeated, Rows
 from nearbayes.core.protocols import ChunkAlgorithm, Rng, Traits
-from nearbayes.core.schedule import Schedule, is_number, is_whole, usual_schedule
+from nearbayes.core.schedule import is_number, is_whole
 from nearbayes.core.seeds import Streams
 
 __all__ = ["LinearGaussian", "NormalPosterior"]
 
 Array = NDArray[np.float64]
 NUMBERS_AT_ONCE, SMALLEST_CHUNK, LARGEST_CHUNK = 50_000, 16, 5_000
-REFITS = 4  # one would do, but diagnostics look at the steps
 NO_SINGULAR_VALUE = 1e-12  # of the largest
 SMALLEST_ENTRY, LARGEST_ENTRY = 1e-100, 1e100  # squares beyond are lost; smaller entries count as 0
 SMALL = 1e-6  # squares of singular values below which a sum over rows is an integral
@@ -167,7 +166,7 @@ class LinearGaussian(ChunkAlgorithm):
             chunk=min(max(chunk, SMALLEST_CHUNK), LARGEST_CHUNK),
             keeps_rows=False,
             runs_in="threads",
-            schedule=partial(_usual_schedule, self.finish_after),
+            schedule=partial(finishing_schedule, self.finish_after),
             captured=partial(_captured, self.singular_values, self.alpha, self.finish_after),
         )
 
@@ -350,13 +349,6 @@ def _captured(
     after = np.inf if reaches(finish_after, n, sum(blocks)) else n + sum(blocks)
     reached = np.sum(weights * increment_sd(values, n, after) ** 2)
     return min(1.0, float(reached / np.sum(weights / (n * values**2 + 1))))
-
-
-def _usual_schedule(finish_after: FinishAfter, n_refits: int | None) -> Schedule:
-    """Blocks up to where paths are finished; else those of all algorithms."""
-    if finish_after is None:
-        return usual_schedule(n_refits)
-    return schedule_to(finish_after, REFITS if n_refits is None else max(n_refits, 1))
 
 
 def example() -> tuple[LinearGaussian, Data]:

@@ -13,7 +13,7 @@ from nearbayes import report as report_of
 from nearbayes.cli.comparing import compare as compared
 from nearbayes.cli.console import Speaker
 from nearbayes.cli.demo import write_demo_data
-from nearbayes.cli.diagnosing import checks_of, diagnosis_table, rows_of
+from nearbayes.cli.diagnosing import checks_of, diagnosis_table, rows_from_text
 from nearbayes.cli.diagnosing import diagnose as diagnosed
 from nearbayes.cli.errors import Stopped, UsageError
 from nearbayes.cli.explaining import explain as explained
@@ -21,7 +21,7 @@ from nearbayes.cli.explaining import rows_to_look_at
 from nearbayes.cli.fit_command import fit as fitted
 from nearbayes.cli.fit_work import Options
 from nearbayes.cli.modelfile import ModelFile
-from nearbayes.cli.option_words import as_options
+from nearbayes.cli.option_words import in_options
 from nearbayes.cli.outputs import check_output, writing
 from nearbayes.cli.predicting import predict as predicted
 from nearbayes.cli.predicting import rows_at_a_time
@@ -93,10 +93,10 @@ def diagnose(
     model: Path, frame: pd.DataFrame | None, checks: str, at: str, speaker: Speaker
 ) -> Result:
     """Say whether the intervals of a model can be trusted."""
-    asked, rows = checks_of(checks), rows_of(at)
+    asked, rows = checks_of(checks), rows_from_text(at)
     found = diagnosed(ModelFile.read(model), frame, asked, rows)
     speaker.table(f"Diagnosis of {model}", diagnosis_table(found))
-    speaker.say(as_options(f"verdict: {found['verdict']}"))
+    speaker.say(f"verdict: {found['verdict']}")
     return found
 
 
@@ -133,7 +133,7 @@ def report(
         row_names=named.names,
         rows_called=named.called,
         facts=facts_of(made, frame),
-        diagnosis=made.diagnosis,
+        diagnosis=None if made.diagnosis is None else in_options(made.diagnosis),
     )
     with writing(output):
         path = report_of.write(contents, output)

@@ -11,15 +11,14 @@ import pandas as pd
 from nearbayes.cli.errors import UsageError
 from nearbayes.cli.fit_command import fingerprint
 from nearbayes.cli.modelfile import ModelFile
-from nearbayes.cli.option_words import as_options
+from nearbayes.cli.option_words import in_options
 from nearbayes.cli.splitting import split_rows
 from nearbayes.diagnostics import Diagnosis
 from nearbayes.diagnostics.diagnose import CHECKS, FEWEST_DRAWS
+from nearbayes.diagnostics.forecast import USUAL_ROWS
 from nearbayes.execution.executor import timed_on_one_thread
 
-__all__ = ["USUAL_ROWS", "checks_of", "diagnose", "diagnosis_table", "rows_of"]
-
-USUAL_ROWS = (2.0, 5.0, 10.0)  # times those of the fit, where its own diagnosis forecasts
+__all__ = ["checks_of", "diagnose", "diagnosis_table", "rows_from_text"]
 
 
 def diagnose(
@@ -44,7 +43,7 @@ def diagnose(
     if frame is None:
         if made.diagnosis is None or checks != "default" or tuple(at) != USUAL_ROWS:
             raise UsageError("give the file that the model was fitted to as well, with its rows.")
-        return made.diagnosis
+        return in_options(made.diagnosis)
     X, y = made.schema.labelled(_training_rows(made, frame))
     n = made.model.posterior_.provenance.n
     if any((each if isinstance(each, int) else each * n) <= n for each in at):
@@ -52,7 +51,7 @@ def diagnose(
     found: Diagnosis = timed_on_one_thread(lambda: made.model.diagnose(X, y, checks=checks, at=at))[
         0
     ]
-    return found.to_dict()
+    return in_options(found.to_dict())
 
 
 def diagnosis_table(found: dict[str, Any]) -> dict[str, list[Any]]:
@@ -61,7 +60,7 @@ def diagnosis_table(found: dict[str, Any]) -> dict[str, list[Any]]:
     return {
         "check": [line["question"] for line in lines],
         "": [{"good": "ok", "warning": "WARNING"}.get(line["status"], "") for line in lines],
-        "answer": [as_options(f"{line['words']} {line['advice']}".strip()) for line in lines],
+        "answer": [f"{line['words']} {line['advice']}".strip() for line in lines],
     }
 
 
@@ -85,12 +84,12 @@ def checks_of(given: str) -> str | Sequence[str]:
     return names
 
 
-def rows_of(given: str) -> tuple[float, ...]:
+def rows_from_text(given: str) -> tuple[float, ...]:
     """Where to forecast, as written on the command line: rows, or multiples that end in x.
 
     Examples
     --------
-    >>> rows_of("4x, 5000")
+    >>> rows_from_text("4x, 5000")
     (4.0, 5000)
     """
     found = []

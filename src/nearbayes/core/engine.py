@@ -456,7 +456,7 @@ def _warn(drawn: _Drawn, n_draws: int, interrupted: bool) -> None:
     if failed:
         warn(
             f"{len(failed)} of {n_draws} draws failed and are left out; the first said: "
-            f"{failed[0].error} See posterior.failed, or use on_error='raise'.",
+            f"{failed[0].error.rstrip('.')}. See posterior.failed, or use on_error='raise'.",
             DrawWarning,
         )
     if interrupted:

@@ -130,7 +130,7 @@ class Streams(Sequence[Generator]):
 
 
 class _Restarted:
-    """One generator that is seeded anew for every step, which is faster than making new ones.
+    """One generator that is seeded again for every step, which is faster than making new ones.
 
     SFC64 takes a seed of three words and mixes them by twelve rounds. The same is done here, with
     the step added to the third word.

@@ -46,7 +46,7 @@ def diagnose(
     *,
     checks: Checks = "default",
     precision: float = 0.1,
-    at: Sequence[float] | float = (2.0, 5.0, 10.0),
+    at: Sequence[float] | float = forecast.USUAL_ROWS,
     draw: Draw | None = None,
     algorithm: Any = None,
     tasks: Sequence[tuple[Any, Any, Any]] | None = None,
@@ -100,7 +100,7 @@ def diagnose(
     if tasks is not None:
         if case is None:
             raise ValueError("tasks need the rows of the fit: diagnose((X, y), tasks=tasks).")
-        known = given_tasks.checked_tasks(tasks, case.outcomes.shape[1])
+        known = given_tasks.checked_tasks(tasks, case)
     asking = _Asking(posterior, case, precision, at, draw, known)
     lines = tuple(_asked(asking, name) for name in asked)
     if checks == "default":
@@ -166,7 +166,7 @@ FEWEST_ROWS = 20
 
 
 def _asked(asking: _Asking, name: str) -> Line:
-    """A line; that it could not be told, and why, where a refit fails."""
+    """A line; without an answer, and with the reason, if a refit fails."""
     try:
         with warnings.catch_warnings():  # the fit has given them already
             warnings.simplefilter("ignore")
@@ -174,7 +174,7 @@ def _asked(asking: _Asking, name: str) -> Line:
     except CannotTellError as reason:
         return Line(name, "unknown", str(reason))
     except Exception as error:
-        return Line(name, "unknown", f"Could not be told: {in_one_line(error)}")
+        return Line(name, "unknown", f"No answer: {in_one_line(error)}")
 
 
 def _checked(checks: Checks) -> tuple[str, ...]:

@@ -60,8 +60,9 @@ def drift_line(posterior: Posterior) -> Line:
         advice = "Tune the learner or use fewer refits"
         advice += "." if calibrated else ", or calibration='simulation', which allows for it."
         return Line(NAME, "warning", said, advice, drift, chance, UNIT, details)
-    allowed = ", which calibrated intervals allow for" if drift > LARGEST else ", which is little"
-    return Line(NAME, "good", f"{words}{allowed}.{law}", "", drift, chance, UNIT, details)
+    reason = "may be chance" if not calibrated else "calibrated intervals allow for"
+    allowed = reason if drift > LARGEST else "is little"
+    return Line(NAME, "good", f"{words}, which {allowed}.{law}", "", drift, chance, UNIT, details)
 
 
 STUCK = "Use a learner whose fit follows the data, or inputs other than the urn."

@@ -25,13 +25,14 @@ from nearbayes.diagnostics.jackknife import jackknife_error
 from nearbayes.diagnostics.redrawing import replicates
 from nearbayes.diagnostics.refitting import Case, as_columns
 
-__all__ = ["NAME", "excess_line"]
+__all__ = ["ADVICE", "LARGEST", "NAME", "excess_line"]
 
 Array = NDArray[np.float64]
 NAME = "excess error"
 UNIT = "excess error on simulated tasks, over the error of the posterior mean"
 N_TASKS = 8
 LARGEST = 1.0  # as large as the error of the posterior mean itself
+ADVICE = "Regularise the learner, or use a forest or the default learner."
 
 
 def excess_line(case: Case) -> Line:
@@ -58,8 +59,7 @@ def excess_line(case: Case) -> Line:
     )
     if ratio > LARGEST and ratio > CLEARLY * error:
         said = f"{words} The algorithm is far from near-optimal on tasks like this one."
-        advice = "Regularise the learner, or use a forest or the default learner."
-        return Line(NAME, "warning", said, advice, ratio, error, UNIT, details)
+        return Line(NAME, "warning", said, ADVICE, ratio, error, UNIT, details)
     if ratio > LARGEST:
         said = f"{words} But this differs too much from task to task to tell."
         return Line(NAME, "unknown", said, "", ratio, error, UNIT, details)

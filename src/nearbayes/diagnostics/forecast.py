@@ -33,11 +33,12 @@ from nearbayes.diagnostics.jackknife import jackknife_error
 from nearbayes.diagnostics.refitting import N_FOLDS, Case, as_columns, part_of
 from nearbayes.draws.path_trace import Trace
 
-__all__ = ["NAME", "forecast_line", "rows_of"]
+__all__ = ["NAME", "USUAL_ROWS", "forecast_line", "rows_of"]
 
 Array = NDArray[np.float64]
 Exponent = tuple[float, float]  # and its standard error
 NAME = "more data"
+USUAL_ROWS = (2.0, 5.0, 10.0)  # times those of the fit
 REGULAR = 1.0
 FLEXIBLE = (0.32, 0.23)  # mean and sd over flexible learners and data sets
 SHARE, SHARE_ERROR = 0.35, 0.1  # of the way from 1 to the exponent of the paths
@@ -154,9 +155,9 @@ def _log_spread(draws: Array) -> float:
 
 
 def exponent_of(trace: Trace) -> Exponent:
-    """Exponent a of the variance that is left, and its error: the measured one, drawn to 1.
+    """Exponent a of the variance that is left, and its error: the measured one, shrunk towards 1.
 
-    The draw is stronger where few draws make the measured exponent uncertain.
+    The fewer the draws, the stronger the shrinkage, as the measured exponent is less certain.
     """
 
     def exponent(values: Array) -> float:

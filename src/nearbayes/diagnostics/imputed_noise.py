@@ -24,29 +24,24 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special, stats
 
-from nearbayes.core.data import Rows
 from nearbayes.diagnostics.diagnosis import Line
+from nearbayes.diagnostics.imputed_labels import NAME, SURE, imputed_at, labels_line
 from nearbayes.diagnostics.refitting import N_FOLDS, Case, HeldOutFold
 from nearbayes.tables.table import Table
 
 __all__ = ["NAME", "PREDICTION", "noise_line"]
 
 Array = NDArray[np.float64]
-NAME = "noise"
 UNIT = "share of held-out outcomes in 90 % intervals of imputed ones"
-CLASS_UNIT = "Brier score of held-out labels over that of imputed ones"
 PREDICTION = "the prediction"
 FEW_VALUES = 5  # of a column, which are then groups of rows; else so many groups of equal size
-N_SAMPLES = 99
 MOST_COLUMNS = 20
-SURE = 0.001  # p-value of each of three kinds of tests, shared by its tests
 LEVEL = 0.9
 N_MOMENTS = 4  # mean, spread, skewness and tails
 LARGEST_GAP = 0.05  # squared distance from uniform ranks, that of a sd which is 17 % too small
 LARGEST_SHIFT = 0.05  # share of the variance of ranks, that of a mean which is off by .2 sd
 LARGEST_SPREAD = 0.03  # share of the variance of their distances from the centre
 LARGEST_MISS = 0.06  # of a coverage
-LARGEST_RATIO = 0.1  # of Brier scores
 MOST_LEVERAGE = 0.9
 
 
@@ -54,7 +49,7 @@ def noise_line(case: Case) -> Line:
     """Held-out outcomes among those that the model imputes there."""
     rng = case.rng(2)
     if case.algorithm.traits.classes is not None:
-        return _class_line(case, rng)
+        return labels_line(case, rng)
     found = [_ranked(case, fold, rng) for fold in case.folds]
     ranks = np.concatenate([each[0] for each in found])
     causes, names = np.concatenate([each[1] for each in found]), found[0][2]
@@ -100,7 +95,7 @@ def _faults(
         found.append(Fault("noise", words))
     pairs = [(name, cause) for name, cause in zip(names, causes.T, strict=True) if np.ptp(cause)]
     sure = SURE / max(1, len(pairs) * ranks.shape[1])
-    # extreme predictions of a fit of many columns are too extreme, and lie on one side of outcomes
+    # a fit of many columns exaggerates its largest predictions: outcomes there lie on one side
     columns = [] if may_be_off else [pair for pair in pairs if pair[0] != PREDICTION]
     off = _strongest(ranks, columns, sure, LARGEST_SHIFT)
     if off is not None:
@@ -252,13 +247,13 @@ def _differs(ranks: Array, sure: float) -> bool:
 
 def _ranked(case: Case, fold: HeldOutFold, rng: Any) -> tuple[Array, Array, list[str]]:
     """Ranks of held-out outcomes among imputed ones, in (0, 1), and what they may depend on."""
-    samples, x = _imputed(case, fold, rng)
+    samples, x = imputed_at(case, fold, rng)
     y = case.outcomes[fold.rows[fold.few]]
-    values = samples.reshape(len(y), N_SAMPLES, -1)
+    values = samples.reshape(*samples.shape[:2], -1)
     if not np.array_equal(values, np.round(values)):  # counts stay counts
         values = values + _fit_sds(case, x, values) * rng.standard_normal(values.shape)
     below, ties = (values < y[:, None]).sum(axis=1), (values == y[:, None]).sum(axis=1)
-    ranks = (below + rng.random(y.shape) * (ties + 1)) / (N_SAMPLES + 1)
+    ranks = (below + rng.random(y.shape) * (ties + 1)) / (samples.shape[1] + 1)
     numbers, names = _numbers(x)
     predicted = fold.whole[fold.few]
     causes = np.concatenate([predicted, numbers], axis=1)
@@ -279,14 +274,6 @@ def _fit_sds(case: Case, x: Table, values: Array) -> Array:
     variances = case.spread_at(x).var(axis=0, ddof=1).reshape(len(values), 1, -1)
     leverage = np.minimum(variances / noise * N_FOLDS / (N_FOLDS - 1), MOST_LEVERAGE)
     return np.asarray(np.sqrt(noise * leverage / (1 - leverage)))
-
-
-def _imputed(case: Case, fold: HeldOutFold, rng: Any) -> tuple[Any, Table]:
-    """Outcomes imputed at the rows to look at, `N_SAMPLES` per row, and those rows."""
-    x = case.data.select(fold.rows[fold.few]).x
-    n = len(fold.few)
-    samples = np.asarray(fold.predictive.sample(Rows.repeated(x, np.full(n, N_SAMPLES)), rng))
-    return samples.reshape(n, N_SAMPLES, *samples.shape[1:]), x
 
 
 def _numbers(x: Table) -> tuple[Array, list[str]]:
@@ -313,39 +300,3 @@ def _numbers(x: Table) -> tuple[Array, list[str]]:
         columns.append(np.where(np.isfinite(column), column, usual))
         names.append(known[place] if known else f"column {place + 1}")
     return np.stack(columns, axis=1) if columns else np.empty((x.shape[0], 0)), names
-
-
-def _class_line(case: Case, rng: Any) -> Line:
-    """Brier score of held-out labels against that of labels that the model imputes."""
-    real, imputed = [], []
-    n_classes = case.outcomes.shape[1]
-    for fold in case.folds:
-        codes, _ = _imputed(case, fold, rng)
-        chances = np.stack([(codes == k).mean(axis=1) for k in range(n_classes)], axis=1)
-        size = (chances**2).sum(axis=1)
-        y = case.outcomes[fold.rows[fold.few]]
-        real.append(1 + size - 2 * (chances * y).sum(axis=1))
-        imputed.append(1 + size[:, None] - 2 * np.take_along_axis(chances, codes, axis=1))
-    own, others = np.concatenate(real), np.concatenate(imputed)
-    expected = others.mean()
-    chance = np.sqrt(others.var(axis=1).sum()) / len(own)
-    details = {"real": own, "imputed": others.mean(axis=1)}
-    if expected == 0:
-        words = "The model imputes labels without any doubt."
-        bad = own.mean() > 0
-        said = f"{words} Held-out labels are often others." if bad else words
-        return Line(NAME, "warning" if bad else "good", said, SMOOTHER if bad else "", unit=UNIT)
-    ratio, error = float(own.mean() / expected), float(chance / expected)
-    words = f"Held-out labels have {ratio:.2f} times the Brier score of imputed ones."
-    if abs(ratio - 1) > max(LARGEST_RATIO, stats.norm.isf(SURE / 2) * error):
-        doubt, advice = ("too sure", SMOOTHER) if ratio > 1 else ("not sure enough", CLOSER)
-        said = f"{words} The model is {doubt} of the labels that it imputes."
-        return Line(NAME, "warning", said, advice, ratio, error, CLASS_UNIT, details)
-    return Line(NAME, "good", words, "", ratio, error, CLASS_UNIT, details)
-
-
-SMOOTHER = "Use a smoother learner, or wrap it in sklearn.calibration.CalibratedClassifierCV."
-CLOSER = (
-    "Use a learner that follows the data more closely (a weaker penalty), or wrap it in "
-    "sklearn.calibration.CalibratedClassifierCV."
-)

@@ -101,8 +101,9 @@ def _other_numbers(
     rows = np.sort(rng.choice(len(case.data.y), size, replace=False))
     x = case.data.select(rows).x
     (predictive,) = case.algorithm.predictives([model], x)
-    y = np.array(case.data.y)
-    y[rows] = predictive.sample(Rows.every(x), rng)
+    sampled = np.asarray(predictive.sample(Rows.every(x), rng))
+    y = case.data.y.astype(np.result_type(case.data.y, sampled))  # whole numbers may get others
+    y[rows] = sampled
     return rows, y
 
 

@@ -296,7 +296,7 @@ def enlargement(wasserstein: float, share: float) -> float:
 
 
 def _is_number(value: object) -> bool:
-    return isinstance(value, Real)
+    return isinstance(value, Real) and not isinstance(value, bool)
 
 
 def enlarged_interval(values: ArrayLike, coverage: float, wasserstein: float) -> Array:

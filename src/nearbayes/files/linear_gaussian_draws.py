@@ -7,7 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from nearbayes.algorithms.finishing import FinishAfter
 from nearbayes.algorithms.linear_gaussian import LinearGaussian
+from nearbayes.core.schedule import is_whole
 from nearbayes.files.arrays import array_bytes, array_of
 from nearbayes.files.container import Members
 from nearbayes.files.draws import Models
@@ -28,9 +30,16 @@ def dump_draws(
     return {
         "operator": members.add("arrays", array_bytes(operator), "npy"),
         "alpha": float(algorithm.alpha),
-        "finish_after": algorithm.finish_after,
+        "finish_after": _plain(algorithm.finish_after),
         "parameters": members.add("arrays", array_bytes(np.stack(drawn or [])), "npy"),
     }
+
+
+def _plain(value: FinishAfter) -> FinishAfter:
+    """A number of NumPy as one of Python, of the same kind."""
+    if value is None:
+        return None
+    return int(value) if is_whole(value) else float(value)
 
 
 def load_draws(

@@ -105,7 +105,7 @@ def check_format(manifest: Record) -> None:
     if number < FORMAT:
         raise FileRefused(
             f"format {number} is of an early version of nearbayes, before its first release: fit "
-            "again and save the model anew."
+            "again and save the model again."
         )
     if number > FORMAT:
         maker = str(manifest.get("nearbayes"))[:40]

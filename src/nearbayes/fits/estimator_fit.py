@@ -281,8 +281,15 @@ class EstimatorFit:
         rows = data.repeat() if data.count is not None and self.weight_name is None else data
         y = rows.y if labels is None else labels[rows.y]
         x = copy.deepcopy(rows.x) if self.may_change_inputs else rows.x
-        # copies, as some fits write into what they are given (SGDClassifier into coef_init)
-        return model.fit(x, y, **self._weights(rows), **copy.deepcopy(dict(self.params)))
+        return model.fit(x, y, **self._weights(rows), **self._own_params)
+
+    @property
+    def _own_params(self) -> dict[str, Any]:
+        """Arguments of a fit, with copies of arrays: SGDClassifier trains in its `coef_init`."""
+        return {
+            name: value.copy() if isinstance(value, np.ndarray) else value
+            for name, value in self.params.items()
+        }
 
     @cached_property
     def may_change_inputs(self) -> bool:

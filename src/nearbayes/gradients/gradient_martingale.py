@@ -22,13 +22,13 @@ from numpy.typing import NDArray
 from nearbayes.algorithms.finishing import (
     FinishAfter,
     check_finish_after,
+    finishing_schedule,
     reaches,
     rows_to_finish,
-    schedule_to,
 )
 from nearbayes.core.data import Blocks, Data, Repeated, Rows
 from nearbayes.core.protocols import ChunkAlgorithm, DrawsFailedError, Rng, Traits
-from nearbayes.core.schedule import Schedule, is_whole, usual_schedule
+from nearbayes.core.schedule import is_whole
 from nearbayes.core.seeds import Streams
 from nearbayes.gradients.input_rows import (
     PIECE,
@@ -105,7 +105,7 @@ class GradientMartingale(ChunkAlgorithm):
     n_samples : int, optional
         Smallest number of simulated outcomes for one evaluation of the information; default 1,000,
         or 100 per parameter (200 for "scores") if that is more. With inputs, every real row gets at
-        least one.
+        least one, or 100,000 random rows if there are more.
     predict_function : callable, optional
         ``predict_function(theta, x)`` at a row x, so that the posterior can predict.
     fit_function : callable, optional
@@ -168,7 +168,7 @@ class GradientMartingale(ChunkAlgorithm):
             chunk=min(max(NUMBERS // size**2, SMALLEST_CHUNK), LARGEST_CHUNK),
             keeps_rows=False,
             runs_in="threads",
-            schedule=partial(_usual_schedule, self.finish_after),
+            schedule=partial(finishing_schedule, self.finish_after),
             captured=partial(_captured, self.step_size, self.finish_after),
             packages=("jax",),
         )
@@ -272,7 +272,7 @@ class GradientMartingale(ChunkAlgorithm):
 
     @property
     def _refresh(self) -> Literal["block", "row"]:
-        """When the matrix of a step is made anew; one that is known is not."""
+        """When the matrix of a step is recomputed; a known matrix is not."""
         return self.refresh if self._empirical is None else "block"
 
     def _check_information(self, theta: Array, data: Data, streams: Streams) -> None:
@@ -457,13 +457,6 @@ def _captured(
     if reaches(finish_after, n, sum(blocks)):
         return 1.0
     return min(1.0, share_reached(step_size, n, sum(blocks)))
-
-
-def _usual_schedule(finish_after: FinishAfter, n_refits: int | None) -> Schedule:
-    """Blocks up to the end of the path by `finish_after`; otherwise the usual schedule."""
-    if finish_after is None:
-        return usual_schedule(n_refits)
-    return schedule_to(finish_after, 4 if n_refits is None else max(n_refits, 1))
 
 
 def _check_choice(name: str, value: Any, known: tuple[str, ...], other: str = "") -> None:

@@ -81,7 +81,7 @@ def walking_program(
             def moves() -> Any:
                 return scores(theta, table[places[k]], keys, number)
 
-            # in a branch, as the compiler would otherwise sample anew for every product below
+            # in a branch, as the compiler would repeat the samples for every product below
             move = jax.lax.cond(k < n_steps, moves, lambda: jnp.zeros_like(theta))
             if gradient == "natural":
                 by = of_block

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from numbers import Real
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from nearbayes.core.schedule import is_number
 from nearbayes.inspection.columns import is_present
 from nearbayes.inspection.reliability import predictive_sets
 from nearbayes.report.heldout import LEVELS, MOST_CLASSES, HeldOut
@@ -90,5 +90,4 @@ def cell_text(column: NDArray[Any], row: int) -> str:
     if not is_present(column[row : row + 1])[0]:
         return "missing"
     value = column[row]
-    is_number = isinstance(value, Real) and not isinstance(value, bool)
-    return in_digits(float(value), 4) if is_number else str(value)
+    return in_digits(float(value), 4) if is_number(value) else str(value)
