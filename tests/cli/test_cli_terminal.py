@@ -106,8 +106,19 @@ CASES = [
 ]
 
 
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory):
+    """The model of a fit that nobody stops."""
+    folder = tmp_path_factory.mktemp("whole")
+    data, output = csv_of(folder, table(n=60)), folder / "whole.nearbayes"
+    assert run(["fit", str(data), "--target", "y", "-o", str(output), *OPTIONS, "--quiet"]) == 0
+    return ModelFile.read(output)
+
+
 @pytest.mark.parametrize(("stage", "times", "how", "is_written"), CASES)
-def test_a_fit_that_is_stopped_loses_nothing_and_goes_on(tmp_path, stage, times, how, is_written):
+def test_a_fit_that_is_stopped_loses_nothing_and_goes_on(
+    tmp_path, whole, stage, times, how, is_written
+):
     data, output = csv_of(tmp_path, table(n=60)), tmp_path / "m.nearbayes"
     command = ("fit", str(data), "--target", "y", "-o", str(output), *OPTIONS)
     terminal = Terminal(stage, *command)
@@ -121,11 +132,9 @@ def test_a_fit_that_is_stopped_loses_nothing_and_goes_on(tmp_path, stage, times,
     if stage != "first fit":
         assert "run the same command again to continue" in said
     assert run([*command]) == 0
-    whole = tmp_path / "whole.nearbayes"
-    assert run([*command[:5], str(whole), *OPTIONS, "--quiet"]) == 0
-    again, never = ModelFile.read(output).model, ModelFile.read(whole).model
-    X = ModelFile.read(whole).schema.inputs(ModelFile.read(whole).held_out)
+    again, never = ModelFile.read(output).model, whole.model
+    X = whole.schema.inputs(whole.held_out)
     np.testing.assert_array_equal(again.posterior_predictions(X), never.posterior_predictions(X))
     np.testing.assert_array_equal(again.predict_interval(X), never.predict_interval(X))
     names = {each.name for each in tmp_path.iterdir()}
-    assert names == {"data.csv", "m.nearbayes", "whole.nearbayes"}
+    assert names == {"data.csv", "m.nearbayes"}

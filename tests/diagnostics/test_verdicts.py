@@ -46,8 +46,9 @@ def diagnosed(estimator, X, y, check, **options):
 @pytest.mark.parametrize("data", ["in doubt", "nearly certain"])
 def test_classifiers_that_copy_labels_are_found(learner, copies, data):
     X, y = of_classes() if data == "in doubt" else load_breast_cancer(return_X_y=True)
+    model = nb.PosteriorClassifier(learner(), **FEW).fit(X, y)
     for seed in range(3):
-        line = diagnosed(learner(), X, y, "stability", random_state=seed)
+        line = model.diagnose(X, y, checks="stability", random_state=seed)["stability"]
         assert line.status == ("warning" if copies else "good")
         assert (line.value > 0.95) == copies
         assert len(line.details["changed"]) >= 3 * 15

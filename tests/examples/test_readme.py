@@ -80,7 +80,10 @@ def folder(tmp_path, monkeypatch):
 
 
 # The last of two equal options counts.
-SMALLER = {"fit": ["--draws", "10"], "compare": ["--draws", "4", "--folds", "2"]}
+SMALLER = {
+    "fit": ["--draws", "10", "--time-budget", "5s"],
+    "compare": ["--draws", "4", "--folds", "2"],
+}
 
 
 def test_the_commands_of_the_readme_run(folder, capsys):
