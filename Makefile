@@ -84,6 +84,7 @@ bench: $(READY)      ## speed and memory, as ratios measured side by side
 	$(BIN)/python benchmarks/run.py
 	$(BIN)/python benchmarks/boosting.py
 	$(BIN)/python -m benchmarks.gp
+	$(BIN)/python -m benchmarks.gradient_martingale
 	$(BIN)/python -m benchmarks.neural
 	$(BIN)/python -m benchmarks.causal
 

@@ -57,7 +57,9 @@ def interrupted(arguments, after):
     return process.returncode, err
 
 
-@pytest.mark.parametrize("task", ["classification", "regression"])
+@pytest.mark.parametrize(
+    "task", ["classification", pytest.param("regression", marks=pytest.mark.slow)]
+)
 def test_a_stopped_fit_goes_on_to_the_same_model(tmp_path, capsys, task):
     data = csv_of(tmp_path, table(task, n=400))
     stopped, whole = tmp_path / "stopped.nearbayes", tmp_path / "whole.nearbayes"

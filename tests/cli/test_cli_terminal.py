@@ -93,7 +93,7 @@ def stop(terminal, how):
 
 SLOW = pytest.mark.slow
 CASES = [
-    ("first fit", 1, "once", False),
+    pytest.param("first fit", 1, "once", False, marks=SLOW),
     pytest.param("first fit", 1, "twice", False, marks=SLOW),
     pytest.param("draw", 4, "once", True, marks=SLOW),
     ("draw", 4, "twice", True),
