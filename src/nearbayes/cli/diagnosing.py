@@ -13,7 +13,6 @@ from nearbayes.cli.fit_command import fingerprint
 from nearbayes.cli.modelfile import ModelFile
 from nearbayes.cli.option_words import in_options
 from nearbayes.cli.splitting import split_rows
-from nearbayes.diagnostics import Diagnosis
 from nearbayes.diagnostics.diagnose import CHECKS, FEWEST_DRAWS
 from nearbayes.diagnostics.forecast import USUAL_ROWS
 from nearbayes.execution.executor import timed_on_one_thread
@@ -48,9 +47,7 @@ def diagnose(
     n = made.model.posterior_.provenance.n
     if any((each if isinstance(each, int) else each * n) <= n for each in at):
         raise UsageError(f"--at must be more rows than the {n:,.0f} of the fit, or more than 1x.")
-    found: Diagnosis = timed_on_one_thread(lambda: made.model.diagnose(X, y, checks=checks, at=at))[
-        0
-    ]
+    found, _ = timed_on_one_thread(lambda: made.model.diagnose(X, y, checks=checks, at=at))
     return in_options(found.to_dict())
 
 

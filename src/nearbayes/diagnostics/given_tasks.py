@@ -68,10 +68,15 @@ def checked_tasks(tasks: Any, case: Case) -> list[Task]:
     """
     given = list(tasks) if isinstance(tasks, Sequence) else []
     if not given or any(not _is_triple(each) for each in given):
-        raise ValueError(f"tasks must be a list of triples (X, y, truth), got {tasks!r:.80}.")
+        raise ValueError(f"tasks must be a list of triples (X, y, truth), got {_shown(tasks)}.")
     if len(given) < FEWEST_TASKS:
         raise ValueError(f"tasks must be at least {FEWEST_TASKS}, got {len(given)}: give more.")
     return [_checked(f"tasks[{k}]", X, y, truth, case) for k, (X, y, truth) in enumerate(given)]
+
+
+def _shown(value: Any) -> str:
+    """The start of a value, in one line."""
+    return " ".join(repr(value).split())[:80]
 
 
 def _is_triple(given: Any) -> bool:
@@ -97,7 +102,7 @@ def _checked_truth(name: str, truth: Any, shape: tuple[int, int], of_classes: bo
     try:
         known = as_columns(np.asarray(truth, dtype=np.float64))
     except (TypeError, ValueError):
-        raise ValueError(f"the truth of {name} must be numbers, got {truth!r:.80}.") from None
+        raise ValueError(f"the truth of {name} must be numbers, got {_shown(truth)}.") from None
     if of_classes and shape[1] == 2 and known.shape[1] == 1:
         known = np.concatenate([1 - known, known], axis=1)
     if known.shape != shape or not np.isfinite(known).all():
