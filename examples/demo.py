@@ -189,10 +189,11 @@ def picture(
     probability: dict[str, Any], importance: dict[str, Any], budget: dict[str, Any]
 ) -> Figure:
     """The three parts side by side."""
-    figure, axes = plt.subplots(1, 3, figsize=(13, 4), layout="constrained")
-    draw_probabilities(axes[0], probability)
-    draw_importances(axes[1], importance)
-    draw_budget(axes[2], budget)
+    with plt.rc_context({"font.size": 9, "axes.titlesize": 9}):  # titles fit above their axes
+        figure, axes = plt.subplots(1, 3, figsize=(13, 4), layout="constrained")
+        draw_probabilities(axes[0], probability)
+        draw_importances(axes[1], importance)
+        draw_budget(axes[2], budget)
     return figure
 
 
@@ -216,7 +217,7 @@ def draw_probabilities(axes: Axes, found: dict[str, Any], most: int = 60) -> Non
 
 def draw_importances(axes: Axes, found: dict[str, Any]) -> None:
     """Importance of each column in every draw, with its interval and the value of one fit."""
-    for k, name in enumerate(found["names"]):
+    for k in range(len(found["names"])):
         values, (low, high) = found["draws"][:, k], found["interval"][k]
         spread = np.linspace(-0.16, 0.16, len(values))
         axes.plot(values, k + spread, ".", color=OURS, ms=4, alpha=0.6)
@@ -229,12 +230,12 @@ def draw_importances(axes: Axes, found: dict[str, Any]) -> None:
             ms=6,
             label="one fit" if k == 0 else None,
         )
-        axes.text(-0.02, k, name, ha="right", va="center")
     axes.set_title(
         f"Importances in every draw: {found['names'][0]!r} leads in {found['largest']:.0%}",
         loc="left",
     )
-    axes.set_yticks([])
+    axes.set_yticks(range(len(found["names"])), found["names"])
+    axes.tick_params(axis="y", length=0)
     axes.invert_yaxis()
     axes.set_xlabel("share of all importance")
     axes.legend(frameon=False, loc="lower right")
@@ -248,7 +249,7 @@ def draw_budget(axes: Axes, found: dict[str, Any]) -> None:
         budget = np.quantile(found[name][0], BUDGET)
         says = f"{name}: enough in {found[f'{name} suffices']:.0%} of splits"
         axes.hist(found[name][0], bins=bins, color=color, alpha=0.45, density=True, label=says)
-        axes.axvline(budget, color=color, lw=1.8)
+        axes.axvline(budget, ymax=0.8, color=color, lw=1.8)  # below the legend
     axes.set_title("A budget meant to be enough in 95 % of cases", loc="left")
     axes.set_xlabel(f"total of {found['rows']} new rows (lines: budgets)")
     axes.set_yticks([])
