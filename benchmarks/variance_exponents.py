@@ -25,7 +25,7 @@ from xgboost import XGBRegressor
 
 import nearbayes as nb
 from nearbayes.core.data import as_data
-from nearbayes.diagnostics.forecast import _log_ratio, _variances
+from nearbayes.diagnostics.forecast import exponent_of_parts, variances_of_parts
 from nearbayes.diagnostics.jackknife import jackknife_error
 from nearbayes.diagnostics.refitting import Case
 from nearbayes.metrics import width
@@ -81,8 +81,8 @@ def exponents(learner: Any, X: np.ndarray, y: np.ndarray, seed: int) -> list[flo
         bounds = model.predict_interval(X[-N_POINTS:], 0.9, kind="credible")
         widths.append(float(width(bounds)))
         if n == N_NOW:
-            variances = _variances(Case.of(model.posterior_, as_data((X[:n], y[:n])), seed))
-            known = [_log_ratio(*variances), jackknife_error(_log_ratio, *variances)]
+            variances = variances_of_parts(Case.of(model.posterior_, as_data((X[:n], y[:n])), seed))
+            known = [exponent_of_parts(*variances), jackknife_error(exponent_of_parts, *variances)]
     return [-2 * np.log(widths[1] / widths[0]) / np.log(N_THEN / N_NOW), *known]
 
 

@@ -39,9 +39,11 @@ def write_report(records: Records, folder: Path) -> None:
         "probabilities for classes and of the outcome for numbers, and are not averaged over both.",
         *(f"By {by}:\n\n{markdown(_coverage(frame, by))}" for by in ("learner", "truth", "n")),
         "Calibrated coverage by learner and n:",
-        markdown(_cells(frame, "n")),
+        markdown(_by_learner(_cells(frame, "method", "n"))),
+        "Calibrated coverage by truth and n:",
+        markdown(_cells(frame, "truth", "n")),
         "Calibrated coverage by truth and learner:",
-        markdown(_cells(frame, "truth").T),
+        markdown(_by_learner(_cells(frame, "method", "truth")).T),
         *(
             f"Mean width, {kind}:\n\n{markdown(_widths(frame, kind))}"
             for kind in ("class", "number")
@@ -122,11 +124,10 @@ def _coverage_of(groups: pd.api.typing.DataFrameGroupBy) -> pd.DataFrame:
     )
 
 
-def _cells(frame: pd.DataFrame, by: str) -> pd.DataFrame:
-    """Calibrated coverage of every learner by n or by truth, with the number of replications."""
-    cells = frame.groupby(["method", by])["calibrated coverage"]
-    shown = cells.agg(lambda found: f"{found.mean():.3f} ({len(found)})").unstack().fillna("")
-    return _by_learner(shown)
+def _cells(frame: pd.DataFrame, rows: str, by: str) -> pd.DataFrame:
+    """Calibrated coverage in every cell of two columns, with the number of replications."""
+    cells = frame.groupby([rows, by])["calibrated coverage"]
+    return cells.agg(lambda found: f"{found.mean():.3f} ({len(found)})").unstack().fillna("")
 
 
 def _widths(frame: pd.DataFrame, kind: str) -> pd.DataFrame:

@@ -20,7 +20,7 @@ algorithm = {algorithm}
 schedule = nb.Schedule.arithmetic(horizon=1.0, block=0.5)
 
 def draws(seed):
-    run = dict(n_draws=4, schedule=schedule, random_state=seed, progress=False)
+    run = dict(n_draws=8, schedule=schedule, random_state=seed, progress=False)
     posterior = nb.martingale_posterior(algorithm, data, inputs="kde", **run)
     return posterior.predict(X)
 

@@ -14,7 +14,7 @@ from nearbayes.cli.modelfile import ModelFile
 from nearbayes.cli.option_words import in_options
 from nearbayes.cli.splitting import split_rows
 from nearbayes.diagnostics.diagnose import CHECKS, FEWEST_DRAWS
-from nearbayes.diagnostics.forecast import USUAL_ROWS
+from nearbayes.diagnostics.forecast import USUAL_ROWS, rows_of
 from nearbayes.execution.executor import timed_on_one_thread
 
 __all__ = ["checks_of", "diagnose", "diagnosis_table", "rows_from_text"]
@@ -45,8 +45,11 @@ def diagnose(
         return in_options(made.diagnosis)
     X, y = made.schema.labelled(_training_rows(made, frame))
     n = made.model.posterior_.provenance.n
-    if any((each if isinstance(each, int) else each * n) <= n for each in at):
-        raise UsageError(f"--at must be more rows than the {n:,.0f} of the fit, or more than 1x.")
+    try:
+        rows_of(at, n)
+    except ValueError:
+        said = f"--at must be more rows than the {n:,.0f} of the fit, or more than 1x."
+        raise UsageError(said) from None
     found, _ = timed_on_one_thread(lambda: made.model.diagnose(X, y, checks=checks, at=at))
     return in_options(found.to_dict())
 

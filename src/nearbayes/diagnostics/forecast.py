@@ -33,7 +33,14 @@ from nearbayes.diagnostics.jackknife import jackknife_error
 from nearbayes.diagnostics.refitting import N_FOLDS, Case, as_columns, part_of
 from nearbayes.draws.path_trace import Trace
 
-__all__ = ["NAME", "USUAL_ROWS", "forecast_line", "rows_of"]
+__all__ = [
+    "NAME",
+    "USUAL_ROWS",
+    "exponent_of_parts",
+    "forecast_line",
+    "rows_of",
+    "variances_of_parts",
+]
 
 Array = NDArray[np.float64]
 Exponent = tuple[float, float]  # and its standard error
@@ -111,22 +118,22 @@ def flexible_exponent(case: Case | None) -> Exponent:
     usual, sd = FLEXIBLE
     if case is None or len(case.data.y) < FEWEST_ROWS * N_PARTS * GROWN:
         return FLEXIBLE
-    quarters, halves = _variances(case)
+    quarters, halves = variances_of_parts(case)
     if not (quarters > 0).all() or not (halves > 0).all():
         return FLEXIBLE
-    measured = _log_ratio(quarters, halves)
-    variance = jackknife_error(_log_ratio, quarters, halves) ** 2 + NOT_A_POWER**2
+    measured = exponent_of_parts(quarters, halves)
+    variance = jackknife_error(exponent_of_parts, quarters, halves) ** 2 + NOT_A_POWER**2
     weight = sd**2 / (sd**2 + variance)
     exponent = np.clip(usual + weight * (measured - usual), LEAST, MOST)
     return float(exponent), float(np.sqrt(weight * variance))
 
 
-def _log_ratio(quarters: Array, halves: Array) -> float:
+def exponent_of_parts(quarters: Array, halves: Array) -> float:
     """Exponent of n by which mean variances fall from quarters to halves of the rows."""
     return float(np.log2(quarters.mean() / halves.mean()))
 
 
-def _variances(case: Case) -> tuple[Array, Array]:
+def variances_of_parts(case: Case) -> tuple[Array, Array]:
     """Variances of fits to quarters and to halves of the rows, one of each per fold."""
     rng, every, sets = case.rng(7), np.arange(len(case.data.y)), []
     for fold in case.folds:
